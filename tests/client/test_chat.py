@@ -283,6 +283,14 @@ async def test_a_lost_server_is_waited_for_without_a_charge() -> None:
     assert (completion.text, server.outages) == ("B", 5)
 
 
+async def test_a_server_that_is_there_and_takes_no_connection_costs_the_questions_time() -> None:
+    def play(number: int, request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectTimeout("too slow")
+
+    failed = await failure(Server(play))
+    assert (failed.status, str(failed)) == ("connection", "too slow, though the server answers others")
+
+
 async def test_a_server_that_stays_away_ends_the_run() -> None:
     def play(number: int, request: httpx2.Request) -> httpx2.Response:
         raise httpx2.ConnectError("refused")

@@ -369,9 +369,10 @@ def completed(text: str) -> httpx2.Response:
         (
             "red",
             "blue",
-            "it says 'blue' (None prompt tokens) of the file's address, it says 'red' (None prompt tokens)",
+            "it says 'blue' (None prompt tokens) of the file's address, "
+            "it says 'red' (None prompt tokens) of its bytes",
         ),
-        ("red", 400, "no"),
+        ("red", 400, "no " * 100),
     ],
 )
 async def test_a_file_proves_something_only_if_both_replies_can_be_compared(
@@ -381,14 +382,15 @@ async def test_a_file_proves_something_only_if_both_replies_can_be_compared(
         asked = body["messages"][0]["content"][-1]["text"], body["max_tokens"]
         assert asked == ("Describe the image in a few words.", 16)
         reply = of_address if "file://" in json.dumps(body) else of_bytes
-        return completed(reply) if isinstance(reply, str) else httpx2.Response(reply, json={"message": "no"})
+        return completed(reply) if isinstance(reply, str) else httpx2.Response(reply, json={"message": "no " * 150})
 
     model = dataclasses.replace(MODEL, max_tokens=99)
     proof, image = FileProof(endpoint_playing(play), model), picture(tmp_path, "one")
-    assert not await proof.prove_with([msgspec.structs.replace(image, path="", data=b"x")])
+    for changed in ({"path": ""}, {"data": b"x"}):
+        assert not await proof.prove_with([msgspec.structs.replace(image, **changed)])
     if isinstance(proved, bool):
         assert (await proof.prove_with([image]), proof.given) == (proved, proved)
         return
     with pytest.raises(ServerUnusable) as caught:
         await proof.prove_with([image])
-    assert str(caught.value).startswith(f"http://server/v1 reads no image files by itself (--file_urls): {proved}")
+    assert str(caught.value) == f"http://server/v1 reads no image files by itself (--file_urls): {proved}"

@@ -86,7 +86,6 @@ class FileProof:
         return ServerUnusable(reason, hint=HINT)
 
     async def _compare_replies(self, image: Image) -> bool:
-        difference = ""
         for _ in range(TRIES):
             try:
                 sent = await self._ask(image, by_bytes(image))
