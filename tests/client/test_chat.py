@@ -94,9 +94,10 @@ async def test_the_limits_in_a_replys_headers_are_kept(left: str, tokens: int) -
 
 @pytest.mark.parametrize("status", [408, 409, 425, 500, 502, 503, 504, 529])
 async def test_a_transient_fault_is_retried_and_every_attempt_counted(status: int) -> None:
-    server = Server(first(2, lambda: httpx2.Response(status, text="<html>busy</html>")))
-    completion = await server.client().complete(Request(content=("?",)))
+    client = Server(first(2, lambda: httpx2.Response(status, text="<html>busy</html>"))).client()
+    completion = await client.complete(Request(content=("?",)))
     assert (completion.text, completion.attempts) == ("B", 3)
+    assert client.routes.all[0].window.refusals == (2 if status in (503, 529) else 0), "of a server that is full"
 
 
 async def test_questions_that_wait_for_a_retry_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,6 +331,7 @@ async def test_a_late_reply_is_a_timeout_and_not_retried() -> None:
     with pytest.raises(QuestionFailed) as caught:
         await client.complete(Request(content=("?",)))
     assert (caught.value.status, caught.value.attempts, len(server.requests)) == ("timeout", 1, 1)
+    assert str(caught.value) == "no complete reply within 0.05 s"
 
 
 async def test_all_attempts_of_a_question_share_its_time() -> None:

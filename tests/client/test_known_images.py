@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vqa_client.client.uploading.choose import name_suffix
 from vqa_client.client.uploading.uploads import WORTH_WAITING_BYTES, KnownImages, Uploads
+from vqa_client.model_config import ModelSettings
 from vqa_client.types import Image
 
 
@@ -64,6 +66,13 @@ def test_a_miss_forgets_what_was_used_before_the_image_of_its_index(index: int, 
     assert [number for number in range(5) if page(number).sha256 in known] == left
     uploads.forget()
     assert (proof.given, [number for number in range(5) if page(number).sha256 in known]) == (False, [])
+
+
+@pytest.mark.parametrize("field", ["mm_processor_kwargs", "media_io_kwargs", "top_k"])
+def test_an_images_name_depends_on_the_fields_by_which_a_server_processes_it(field: str) -> None:
+    models = [ModelSettings(model_name="m", max_tokens=5, extra_body={field: {"a": number}}) for number in (1, 2, 1)]
+    one, other, same = map(name_suffix, models)
+    assert (one == same, one == other, len(one)) == (True, field == "top_k", 0 if field == "top_k" else 17)
 
 
 def test_after_more_misses_than_hits_all_images_are_sent_whole() -> None:
