@@ -17,7 +17,7 @@ from vqa_client.answers.predictions import Predictions
 from vqa_client.answers.rows import Id
 from vqa_client.files import write_json
 from vqa_client.scoring.statistics import Mean, mean_of
-from vqa_client.scoring.vqa_accuracy import Gap, gap_between, is_sentence, percent, percent_by_type, unanimous
+from vqa_client.scoring.vqa_accuracy import Gap, gap_between, is_sentence, mean_percent, percent_by_type, unanimous
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
 from vqa_client.types import Question, Record, Status
 
@@ -131,7 +131,7 @@ def write_evaluation(folder: Path, stem: str, scored: ScoredQuestions, metric: s
     rounded = [round(100 * value, DECIMALS) for value in values]
     contents: dict[str, Any] = {
         "accuracy": {
-            "overall": percent(values) if values else None,
+            "overall": mean_percent(values) if values else None,
             "perQuestionType": percent_by_type(values, scored.question_types),
             "perAnswerType": percent_by_type(values, scored.answer_types),
         },

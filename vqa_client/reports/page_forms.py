@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from vqa_client.files import write_json
 from vqa_client.json_stream import write_json_list
-from vqa_client.reports.run import Pairs, Run, percent
+from vqa_client.reports.run import Pairs, Run, in_percent
 from vqa_client.reports.summary import Summary
 from vqa_client.reports.varied import (
     QUESTIONS,
@@ -126,13 +126,13 @@ def _circular_keys(figures: CircularFigures) -> dict[str, Any]:
 
 def _bias_keys(bias: PositionBias) -> dict[str, Any]:
     return {
-        "recall_deviation": percent(bias.deviation),
+        "recall_deviation": in_percent(bias.deviation),
         "positions": {
             label: {
                 "right": of.right,
-                "right_share": percent(of.right_share),
+                "right_share": in_percent(of.right_share),
                 "chosen": of.chosen,
-                "chosen_share": percent(of.chosen_share),
+                "chosen_share": in_percent(of.chosen_share),
                 "recall": share(of.recall),
             }
             for label, of in bias.positions.items()

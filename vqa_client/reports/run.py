@@ -56,7 +56,7 @@ Unit = Callable[[float | None], float | None]
 """Converts a share in [0, 1] to the unit of the report's accuracies."""
 
 
-def percent(share: float | None) -> float | None:
+def in_percent(share: float | None) -> float | None:
     """Scale a share in [0, 1] to per cent, unrounded."""
     return None if share is None else share * 100
 

@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from vqa_client.files import natural_key, write_json
 from vqa_client.json_stream import write_json_list
-from vqa_client.reports.run import Pairs, Run, common_keys, interval, percent
+from vqa_client.reports.run import Pairs, Run, common_keys, in_percent, interval
 from vqa_client.reports.summary import Summary, Tally, summarise, without_scores
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.repeats import BlindFigures, BlindScores, Pairing, RepeatFigures, RepeatScores, majority
@@ -75,10 +75,10 @@ def by_variant(summary: Summary) -> dict[str, Any]:
     return {
         variant: {
             "total": of.total,
-            "accuracy": percent(of.accuracy),
-            "interval": interval(of.interval, percent),
+            "accuracy": in_percent(of.accuracy),
+            "interval": interval(of.interval, in_percent),
             "answered": of.answered,
-            "accuracy_answered": percent(of.accuracy_answered),
+            "accuracy_answered": in_percent(of.accuracy_answered),
         }
         for variant, of in tallies(summary).items()
     }
@@ -86,19 +86,19 @@ def by_variant(summary: Summary) -> dict[str, Any]:
 
 def share(of: Mean) -> dict[str, Any]:
     """A mean, or a share of questions, as JSON has it."""
-    return {"n": of.n, "value": percent(of.value), "interval": interval(of.interval, percent)}
+    return {"n": of.n, "value": in_percent(of.value), "interval": interval(of.interval, in_percent)}
 
 
 def in_points(of: Difference) -> dict[str, Any]:
     """A paired difference and its interval in percentage points, as JSON has it."""
-    return asdict(of) | {name: percent(getattr(of, name)) for name in ("value", "low", "high")}
+    return asdict(of) | {name: in_percent(getattr(of, name)) for name in ("value", "low", "high")}
 
 
 def rest(run: Run, summary: Summary) -> dict[str, Any]:
     """The keys that all reports share, over all forms together."""
-    keys = common_keys(run, summary, percent)
+    keys = common_keys(run, summary, in_percent)
     keys["breakdowns"].pop(VARIANT, None)
-    return {"all_variants": {"total": summary.overall.total, "accuracy": percent(summary.overall.accuracy)} | keys}
+    return {"all_variants": {"total": summary.overall.total, "accuracy": in_percent(summary.overall.accuracy)} | keys}
 
 
 SEEN, BLIND = "seen", "blind"
@@ -136,7 +136,7 @@ def _blind_keys(figures: BlindFigures) -> dict[str, Any]:
         "images_matter": _pairing(figures.overall),
         "right_without_images_of_those_right_with": share(figures.kept),
         "same_answer": share(figures.same) if figures.same else None,
-        "chance": percent(figures.chance),
+        "chance": in_percent(figures.chance),
         "unfinished_questions": figures.unfinished,
         "by_group": {
             field: {value: _pairing(of) for value, of in values.items()} for field, values in figures.groups.items()

@@ -93,14 +93,14 @@ def vqa_accuracy(
         question_accuracy(prediction, answers, mode)
         for prediction, answers in zip(predictions, references, strict=True)
     ]
-    report: dict[str, Any] = {"overall": percent(scores, precision)}
+    report: dict[str, Any] = {"overall": mean_percent(scores, precision)}
     for name, types in (("perAnswerType", answer_types), ("perQuestionType", question_types)):
         if accuracies := percent_by_type(scores, types or (), precision):
             report[name] = accuracies
     return report
 
 
-def percent(scores: Sequence[float], precision: int | None = 2) -> float:
+def mean_percent(scores: Sequence[float], precision: int | None = 2) -> float:
     """The mean of scores in per cent, rounded to `precision` decimals unless that is None."""
     mean = 100 * fsum(scores) / len(scores)
     return mean if precision is None else round(mean, precision)
@@ -114,7 +114,7 @@ def percent_by_type(
     for type_, score in zip(types, scores, strict=False):
         if type_ is not None:
             by_type[type_].append(score)
-    return {type_: percent(members, precision) for type_, members in by_type.items()}
+    return {type_: mean_percent(members, precision) for type_, members in by_type.items()}
 
 
 def unanimous(answers: Answers) -> bool:

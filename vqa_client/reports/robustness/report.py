@@ -14,7 +14,7 @@ from msgspec.structs import asdict, replace
 from vqa_client.files import write_json
 from vqa_client.images.corruptions.table import milder_levels
 from vqa_client.reports.robustness.evaluation import write_results
-from vqa_client.reports.run import Pairs, Run, interval, percent
+from vqa_client.reports.run import Pairs, Run, in_percent, interval
 from vqa_client.reports.summary import Summary, Tally, summarise
 from vqa_client.reports.varied import VARIANT, head, in_points, rest
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures
@@ -122,7 +122,7 @@ def _corruption(curves: Curves, name: str) -> dict[str, Any]:
     values, reasons = metrics_of(curves.errors(name))
     return {
         "class": class_of(name),
-        "relative_drop": percent(curves.relative_drop(name)),
+        "relative_drop": in_percent(curves.relative_drop(name)),
         "metrics": values,
         "reasons": reasons,
         "levels": {str(level): _level(figures) for level, figures in curves.levels[name].items()},
@@ -132,8 +132,8 @@ def _corruption(curves: Curves, name: str) -> dict[str, Any]:
 def _level(figures: Figures) -> dict[str, Any]:
     return {
         "total": figures.total,
-        "accuracy": percent(figures.accuracy),
-        "interval": interval(figures.interval, percent),
+        "accuracy": in_percent(figures.accuracy),
+        "interval": interval(figures.interval, in_percent),
         "answered": figures.answered,
         **({"difference": in_points(figures.difference)} if figures.difference else {}),
         "status_counts": figures.statuses,
@@ -151,4 +151,8 @@ def _by_group(summary: Summary, fields: Iterable[str]) -> dict[str, Any]:
 
 
 def _group(tally: Tally) -> dict[str, Any]:
-    return {"total": tally.total, "accuracy": percent(tally.accuracy), "interval": interval(tally.interval, percent)}
+    return {
+        "total": tally.total,
+        "accuracy": in_percent(tally.accuracy),
+        "interval": interval(tally.interval, in_percent),
+    }

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from msgspec.structs import asdict
 
 from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_json_list, write_json_streamed
-from vqa_client.reports.run import common_keys, percent, tally
+from vqa_client.reports.run import common_keys, in_percent, tally
 from vqa_client.reports.record_counts import count_kinds
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import DOCUMENTS, Summary, Tally, summarise, summary_of
@@ -27,7 +27,7 @@ LISTED = {breakdown.field: breakdown.order for breakdown in DOCUMENTS} | {"needl
 
 def share(total: int, correct: int) -> dict[str, Any]:
     """A group in the published form: accuracy in per cent, null for a group without questions."""
-    return {"total": total, "correct": correct, "accuracy": percent(correct / total) if total else None}
+    return {"total": total, "correct": correct, "accuracy": in_percent(correct / total) if total else None}
 
 
 def grouped(summary: Summary, field: str) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | N
             "by_difficulty_and_length": crossed(summary, "difficulty", "length"),
         }
         head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
-        head |= common_keys(run, summary, percent) | choice_keys(run, pairs) | dict(added or {})
+        head |= common_keys(run, summary, in_percent) | choice_keys(run, pairs) | dict(added or {})
         head["scores"] = mc_scores(head["scores"])
         write_json_list(path, head, RESULTS, results)
     return summary
@@ -190,7 +190,7 @@ def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
             INSTANCES: place(INSTANCES),
             "detailed_analysis": detailed,
         }
-        head |= common_keys(run, summary, percent) | tally(published.overall, percent) | {RESULTS: place(RESULTS)}
+        head |= common_keys(run, summary, in_percent) | tally(published.overall, in_percent) | {RESULTS: place(RESULTS)}
         write_json_streamed(path, head, {INSTANCES: instances, RESULTS: results})
     return summary
 
@@ -219,7 +219,7 @@ def _published_head(run: Run, summary: Summary) -> dict[str, Any]:
         "images_dir": run.images_dir,
         "total_questions": overall.total,
         "correct": overall.correct,
-        "accuracy": percent(overall.accuracy),
+        "accuracy": in_percent(overall.accuracy),
         "errors": overall.failed,
     }
 
