@@ -132,8 +132,11 @@ class Metric(Struct, frozen=True):
         if not question.references or (self.when is not None and not self.when(question)):
             return None
         score = 0.0 if answer is None else self.of(answer, question)
-        if score is None or (isinstance(score, float | int) and (0 <= score <= 1 or self.name.startswith("n_"))):
-            return score if score is None else float(score)
+        if score is None:
+            return None
+        is_count = self.name.startswith("n_")
+        if isinstance(score, float | int) and (is_count or 0 <= round(score, 9) <= 1):  # sums may be rounded up
+            return float(score)
         raise UsageError(
             f"the metric {self.name} returns {score!r} for question {question.id!r}", hint="a score is from 0 to 1"
         )

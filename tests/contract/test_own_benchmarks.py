@@ -230,14 +230,15 @@ def test_a_mistake_in_a_benchmarks_file_is_named_with_its_place(
     assert "vqa_client/cli" not in shown
 
 
-def test_a_metric_may_return_true_or_false(
-    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("score", ["answer == '12.40'", "1 + 2e-16"])
+def test_a_metric_may_return_true_or_false_and_a_sum_that_is_rounded_up(
+    score: str, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, server = receipts(tmp_path), fault_server("12.40")
-    path.write_text(path.read_text().replace("best_of(relaxed), ", "lambda answer, question: answer == '12.40', "))
+    path.write_text(path.read_text().replace("best_of(relaxed), ", f"lambda answer, question: {score}, "))
     run = ["run", str(path), "--data", str(tmp_path / "receipts"), "-o", str(tmp_path / "out"), "--no-html"]
     assert run_command([*run, "--base_url", server.base_url]) == 0
-    assert json.loads((tmp_path / "out/receipts.json").read_text())["accuracy"] == 1
+    assert json.loads((tmp_path / "out/receipts.json").read_text())["accuracy"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("more", [(), ("--shots", "2", "--shots_from", "train")])
