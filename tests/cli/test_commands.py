@@ -53,6 +53,7 @@ def sample(tmp_path: Path) -> Sample:
             ("rich", "msgspec", "vqa_client.cli.serve", "vqa_client.cli.benchmark"),
             "error: unknown command 'sevre'\nhint: did you mean serve?\n",
         ),
+        ("--versoin", ("rich", "msgspec"), "error: unknown command '--versoin'\nhint: did you mean --version?\n"),
         (
             "quiz",
             ("rich", "msgspec", "vqa_client.cli.serve", "vqa_client.cli.benchmark"),

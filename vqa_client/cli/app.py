@@ -215,7 +215,7 @@ def _unknown_command(error: UnknownCommandError) -> UsageError:
     names = [name for name in error.app if name not in flags]
     commands = [name for name in names if not name.startswith("-")]
     shown = f"{', '.join(commands[:_MOST_COMMANDS])}{', ...' if len(commands) > _MOST_COMMANDS else ''}"
-    return UsageError(f"unknown command {word!r}", hint=_similar_hint(word, names) or f"the commands are {shown}")
+    return UsageError(f"unknown command {word!r}", hint=_similar_hint(word, error.app) or f"the commands are {shown}")
 
 
 def example_of(command: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ def suite(name: str, /, settings: SuiteSettings) -> int:
     path, entries = read_suite(name)
     beside = path.parent if name.endswith(".toml") else Path()  # a shipped suite has no data next to it
     root = settings.data or beside
-    runs = settings_of(settings, entries, _parse_entry, root, sys.argv[1:])
+    runs = settings_of(settings, entries, partial(_parse_entry, path), root, sys.argv[1:])
     return evaluate_several(runs, partial(_finish, settings, path.stem))
 
 
@@ -50,12 +50,12 @@ def _finish(
     write_board(settings.output, board, title, html=settings.html)
 
 
-def _parse_entry(entry: Entry, root: Path) -> RunSettings:
+def _parse_entry(file: Path, entry: Entry, root: Path) -> RunSettings:
     try:
         kind = find(entry.name).settings
         settings = parse_options(settings_command(entry.name, kind), words(entry, kind, root))
     except (UsageError, CycloptsError) as caught:
         error = usage_error(caught) if isinstance(caught, CycloptsError) else caught
-        raise UsageError(f"suite, [{entry.table or entry.name}]: {error}", hint=error.hint) from None
+        raise UsageError(f"{file}, [{entry.table or entry.name}]: {error}", hint=error.hint) from None
     assert isinstance(settings, RunSettings)  # it would be None for --help
     return settings.named(entry.name)
