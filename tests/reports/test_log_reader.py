@@ -4,6 +4,7 @@ import fcntl
 import os
 import random
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 import pytest
@@ -96,6 +97,14 @@ def test_a_dated_report_names_its_log_with_any_text_after_the_date(tmp_path: Pat
 def test_a_folder_names_all_logs_in_it_and_its_folders(tmp_path: Path) -> None:
     logs = [write_run(tmp_path / folder, [record()], name="x") for folder in ("a2", "a10", "b/c")]
     assert find_logs(tmp_path) == logs
+
+
+def test_a_record_with_a_field_of_another_type_is_named_by_the_field(tmp_path: Path) -> None:
+    log = write_run(tmp_path, [])
+    covered = msgspec.json.encode(record(1)).replace(b'"references":["A"]', b'"references":"A"')[:-1]
+    log.write_bytes(b'%b,"crc":"%08x"}\n' % (covered, crc32(covered)))
+    with pytest.raises(DataError, match=r"a record can't be read: Expected `array`, got `str` - at `\$.references`"):
+        list(LogReader(log))
 
 
 @pytest.mark.parametrize("name", ["", "nothing.json", "absent/absent.json"])

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
+
 from vqa_client.errors import UNDECODABLE, DataError, forbidden
 from vqa_client.files import natural_key
 from vqa_client.log_lines import Key, first_in, record_of, records_in
@@ -148,6 +150,8 @@ class LogReader:
         except UNDECODABLE:
             try:
                 return record_of(first_in(line))
+            except msgspec.ValidationError as error:
+                raise DataError(f"{self.path}: a record can't be read: {error}", hint="was it edited?") from None
             except UNDECODABLE:
                 raise DataError(f"{self.path} was rewritten while it was read", hint="try again") from None
 
