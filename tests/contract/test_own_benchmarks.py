@@ -230,6 +230,14 @@ def test_a_mistake_in_a_benchmarks_file_is_named_with_its_place(
     assert "vqa_client/cli" not in shown
 
 
+def test_selftest_makes_each_prompt_and_its_ideal_reply(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = receipts(tmp_path)
+    text = path.read_text().replace('"{question}\\nReply with the number alone."', "lambda question: question.lost")
+    path.write_text(text)
+    assert run_command(["selftest", str(path), "--data", str(tmp_path / "receipts")]) == 2
+    assert "question.lost" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("score", ["answer == '12.40'", "1 + 2e-16"])
 def test_a_metric_may_return_true_or_false_and_a_sum_that_is_rounded_up(
     score: str, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]

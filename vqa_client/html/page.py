@@ -75,7 +75,8 @@ def rendered(template: str, data: bytes = b"", scripts: tuple[str, ...] = SCRIPT
 def index_page(place: Path, runs: Mapping[int, Overview], left_out: Sequence[str]) -> bytes:
     """The index of several runs by number, with links to their pages; `left_out` says why others can't be read."""
     rows = [_index_row(place, number, overview) for number, overview in runs.items()]
-    return rendered("index.html.j2", scripts=INDEX_SCRIPTS, place=place, runs=rows, left_out=left_out)
+    shown_place = place if place.name else place.resolve()
+    return rendered("index.html.j2", scripts=INDEX_SCRIPTS, place=shown_place, runs=rows, left_out=left_out)
 
 
 def label_page(title: str, sheet: Path, content: object, keys: Mapping[str, str]) -> bytes:

@@ -282,9 +282,9 @@ class Tested(Struct, frozen=True, kw_only=True):
 
 
 def selftest(settings: RunSettings) -> Tested:
-    """Load the data and score the ideal reply to every question with a reference; needs no server and no image.
+    """Load the data, make the prompt of every question with a reference, and score its ideal reply.
 
-    Raises DataError if no question has a reference.
+    It needs no server and no image. Raises DataError if no question has a reference.
     """
     tested = open_benchmark(settings)
     total, faults = 0, list[ReferenceFault]()
@@ -293,6 +293,7 @@ def selftest(settings: RunSettings) -> Tested:
             if not question.references:
                 continue
             total += 1
+            tested.task.content(question)
             reply = tested.benchmark.ideal_reply(question)
             answer, score = judge(Completion(text=reply), question, tested.task)
             low = [
