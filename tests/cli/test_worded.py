@@ -7,12 +7,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from vqa_client.aggregates import Estimate
-from vqa_client.cli.judge import _people_section
+from vqa_client.cli.judge import _people_section, _sections
 from vqa_client.cli.parse import _changes_section
 from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import of_blind, of_circular, of_repeats, of_shuffled
 from vqa_client.judge.people import AgainstPeople
+from vqa_client.reports.judged import FormMeans, JudgeLog, Judges, Verdicts
 from vqa_client.reports.record_counts import TokenSum
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Sample
@@ -283,6 +284,71 @@ def test_a_report_as_json_has_all_figures() -> None:
             "status_counts": {"ok": 1},
         },
         {**common, "left_out": {}, "overall": tally, "scores": {}, "status_counts": {}, "totals": {"t": {"m": None}}},
+    ]
+
+
+def test_judges_are_shown_beside_the_rule() -> None:
+    kappa = Kappa(value=0.5, agreement=0.75, n=4, clusters=4)
+    clean = FormMeans(name="clean", judge=HALF, rule=NONE)
+    forms = clean, FormMeans(name="snow/1", judge=HALF, rule=HALF, gap=GAIN)
+    judged = Verdicts(
+        judge=JudgeLog(
+            name="one",
+            scores={},
+            undecided={"unparsed": 1_000},
+            controls={"right": (3, 4)},
+            order_decided=2,
+            repeats=3,
+            unsteady=0.25,
+            prompt_tokens=1_000,
+            completion_tokens=50,
+            dollars=1.5,
+        ),
+        **{"total": 2_000, "judged": 1_009, "undecided": 1_000, "no_reply": 2, "not_asked": 3, "accuracy": 0.5},
+        **{"rule": 0.25, "low": 0.125, "high": 0.875, "table": ((1_000, 2), (3, 4)), "difference": GAIN},
+        **dict.fromkeys(("interval", "rule_interval", "agreement"), BOUNDS),
+        kappa=kappa,
+        longer=(0.0, 0.125, 0.25),
+        raised=tuple((f"q{number}", "snow/1") for number in range(11)),
+        lowered=(("q1", ""),),
+        totals={"all_in": Estimate(value=0.5, low=0.25, high=0.75, pieces=4)},
+        forms=forms,
+        calibration=Calibration(n=4, expected_error=0.125, brier=0.25),
+    )
+    none = dict.fromkeys(("accuracy", "interval", "rule", "rule_interval", "agreement", "kappa", "difference"))
+    idle = replace(judged, judge=JudgeLog(name="two", scores={}), judged=0, **none)
+    both = Judges(log="l", task="mc", model="m", headline="robust", kind="match", verdicts=(judged, idle))
+    both = replace(both, pairs={"one and two": kappa, "one and rule": None}, fleiss=kappa, notes=("few",))
+    head = [
+        "judged 1,009 of 2,000; 2 without a reply; 1,000 undecided (1,000 unparsed); "
+        "3 not asked about, scored by the rule",
+        *("controls: right 3/4", "2 pairs judged by the order of the replies, counted as equal"),
+        *("repeats: 25.0 % of verdicts differ (3 each)", "cost: 1,000 + 50 tokens, $1.50"),
+        "in % score 95 % interval of",
+        "by the judge 50.0 25.0-75.0 1,009 judged",
+        "bounds: undecided all wrong, all right 12.5-87.5 2,000",
+        "by the rule (robust) 25.0 25.0-75.0 the same",
+    ]
+    left = "no reply counts as wrong, a question that was not judged counts by the rule, undecided ones are left out"
+    table = ["judge right judge wrong all", "rule right 1,000 2 1,002", "rule wrong 3 4 7", "all 1,003 6 1,009"]
+    same = ["agreement 99.5 % (25.0-75.0); kappa 0.500, n 4", "judge - rule, in points: +25.0 (-5.0 to +50.0)"]
+    assert lines(_sections(both, Path("r.json"))) == [
+        *("mc · m · match by another model", "one", *head, "in % by the judge by the rule of judge - clean"),
+        "clean 50.0 (25.0-75.0) - 4",
+        "snow/1 50.0 (25.0-75.0) 50.0 (25.0-75.0) 4 +25.0 (-5.0 to +50.0)",
+        *(left, *table, "all in by the judge: 50.0 (25.0-75.0) %", *same),
+        "P(correct) beside the rule: expected calibration error 12.5 points, Brier score 0.250, n 4",
+        "judge - rule of short, middle and long replies: 0.0, +12.5, +25.0 points; it grows with the length",
+        f"right by the judge alone, 11: {', '.join(f'q{n} snow/1' for n in range(10))} and 1 more (in the report)",
+        "right by the rule alone, 1: q1",
+        *("two", "judged 0 of 2,000; 2 without a reply; 1,000 undecided; 3 not asked about, scored by the rule"),
+        *("kappa of one and two: 0.500, n 4", "kappa of one and rule: -"),
+        *("Fleiss' kappa of all judges: 0.500, n 4", "note: few", "r.json"),
+    ]
+    bare = replace(judged, forms=(clean,), totals={}, raised=(), lowered=(), longer=(), calibration=None)
+    alone = replace(both, verdicts=(bare,), pairs={}, fleiss=None, notes=())
+    assert lines(_sections(alone, Path("r.json")))[2:] == [
+        *(*head, "in % by the judge by the rule of", "clean 50.0 (25.0-75.0) - 4", left, *table, *same, "r.json")
     ]
 
 

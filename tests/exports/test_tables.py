@@ -279,6 +279,11 @@ def test_markdown_names_what_is_measured_and_what_is_missing(tmp_path: Path) -> 
     assert "Intervals: Wilson." in lines
     groups = [("a", "easy"), ("a", "easy"), ("b", "easy"), ("b", "hard")]
     records = [record(n, cluster=a, groups={"difficulty": of}, score=n / 4) for n, (a, of) in enumerate(groups)]
+    lost = failed(2, status="bad_image", groups={"kind_of": "c"})
+    kinds = list(markdown(read(tmp_path / "kinds", [record(1, groups={"kind_of": "a_b"}), lost])))
+    assert "| kind of | accuracy | 95 % interval | n |" in kinds
+    assert "| bad image \\(failed\\) | 1 | 50.0 % |" in kinds
+    assert "| a\\_b | 100.0 % | 20.7 to 100.0 | 1 |" in kinds
     assert "Intervals: Wilson, cluster\\-robust t." in markdown(read(tmp_path / "two", records))
     assert "| all questions | - | - | 0 |" in markdown(read(tmp_path / "empty", []))
     assert "Not finished: 2 of 3 questions have no record yet." in lines

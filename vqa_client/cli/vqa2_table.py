@@ -106,7 +106,7 @@ def _two_lines(score: str) -> str:
 
 def _part(summary: Vqa2Summary, name: str) -> str:
     part = summary.parts.get(name)
-    return percent(part.overall.value if part and summary.scored else None)
+    return percent(part.overall.value if part else None)
 
 
 def _seconds(value: float | None, unit: str = "") -> str:
