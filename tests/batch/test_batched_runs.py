@@ -45,6 +45,8 @@ async def test_a_batched_run_equals_the_online_run(of: Batched, online: bytes, f
     [begun, ended] = notes.about("batch batch_3:")
     assert re.search(r": batch batch_3: 2 questions, 0\.0 MB, ends by [A-Z][a-z]{2} \d\d:\d\d$", begun)
     assert ended.endswith(": batch batch_3: completed")
+    about = batches.batches["batch_3"]["metadata"]
+    assert about == {"run": "mc clean", "part": "3", "file": about["file"]}
     assert [each["id"] for each in of.run_file()["sessions"][0]["batches"]] == ["batch_1", "batch_2", "batch_3"]
     assert of.whole_report() == online
     run = of.run_file()
@@ -101,6 +103,17 @@ SAID = {
     ],
 }
 """Notes of a fault, after the title of the run."""
+SHOWN = {
+    "too many tokens": [
+        "batches: 3 in progress; 0 of 10 questions done",
+        "2 more to be sent",
+        "batches: 1 in progress; 0 of 4 questions done; 1 more to be sent",
+        "1 more to be sent",
+        "batches: 1 in progress; 0 of 2 questions done",
+        "",
+    ],
+}
+"""What the progress shows of the batches."""
 
 
 @pytest.mark.parametrize("fate", FATES)
@@ -113,6 +126,7 @@ async def test_each_question_is_answered_once_under_any_fault(
     notes = await of.run(server)
     for said in SAID.get(fate, ()):
         assert notes.about(said)[0].endswith(f": {said}")
+    assert fate not in SHOWN or [*dict.fromkeys(notes.served)] == SHOWN[fate]
     aside = of.log_path.with_name("clean_mc_eval.damaged.jsonl")
     assert aside.exists() == (fate == "a damaged file")
     assert not aside.exists() or aside.read_bytes() == b"no result\n"

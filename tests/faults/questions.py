@@ -26,9 +26,13 @@ class Notes(Progress):
 
     def __init__(self) -> None:
         self.said: list[str] = []
+        self.served: list[str] = []
 
     def note(self, text: str) -> None:
         self.said.append(text)
+
+    def serving(self, text: str) -> None:
+        self.served.append(text)
 
     def about(self, *words: str) -> list[str]:
         """The notes that contain all these words."""

@@ -264,9 +264,10 @@ class BatchRun:
         asked = sum(len(part.ids) for part in self._open.values())
         batches = [self._seen[number] for number in self._open if number in self._seen]
         kinds = Counter(batch.status.replace("_", " ") for batch in batches)
-        text = ", ".join(f"{number:,} {status}" for status, number in kinds.items())
-        text = f"batches: {text}; {sum(batch.done for batch in batches):,} of {asked:,} questions done" if text else ""
-        self._listener.show(text + (f"; {len(self._pending):,} more to be sent" if self._pending else ""))
+        open_now = ", ".join(f"{number:,} {status}" for status, number in kinds.items())
+        done = f"{sum(batch.done for batch in batches):,} of {asked:,} questions done"
+        later = [f"{len(self._pending):,} more to be sent"] if self._pending else []
+        self._listener.show("; ".join([*((f"batches: {open_now}", done) if open_now else ()), *later]))
 
 
 async def _with_retries(step: Callable[[], Awaitable[Result]]) -> Result:
