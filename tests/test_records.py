@@ -247,9 +247,14 @@ def test_what_keeps_a_log_from_being_locked_or_mended_is_named(path: Path, monke
 
 
 def test_two_writers_are_refused(path: Path) -> None:
-    with RecordLog(path), pytest.raises(UsageError, match="is being written by another run") as caught:
-        RecordLog(path)
-    assert caught.value.hint == "wait for it to end, or give another --output"
+    with RecordLog(path):
+        files_before = len(os.listdir("/dev/fd"))
+        with pytest.raises(UsageError, match="is being written by another run") as caught:
+            RecordLog(path)
+        assert caught.value.hint == "wait for it to end, or give another --output"
+        assert len(os.listdir("/dev/fd")) == files_before
+    with locked(path), pytest.raises(UsageError, match="is being written by another run"), locked(path):
+        raise AssertionError("it has two locks")
     RecordLog(path).close()
 
 

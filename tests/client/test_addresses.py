@@ -5,9 +5,10 @@ import asyncio
 import httpx2
 import pytest
 
-from vqa_client.client.endpoint import Endpoint, headers_for, proxy_for
+from vqa_client.client.endpoint import Endpoint, headers_for, is_signed, proxy_for
 from vqa_client.client.url import CHAT, candidates, join, port_of, root_of, without_secrets, written_forms
 from vqa_client.errors import UsageError
+from vqa_client.version import __version__
 
 BASE = "http://h:1/v1"
 
@@ -322,6 +323,28 @@ def test_a_proxy_of_any_scheme_is_accepted(scheme: str, monkeypatch: pytest.Monk
     monkeypatch.setattr("vqa_client.client.endpoint.find_spec", lambda name: True)
     monkeypatch.setenv("https_proxy", f"{scheme}://proxy.example:1080")
     assert proxy_for(httpx2.URL("https://example.invalid/v1")) == f"{scheme}://proxy.example:1080"
+
+
+@pytest.mark.parametrize("name", ["Authorization", "api-key", "X-API-Key", "apikey", "x-team"])
+def test_a_key_in_ones_own_header_is_the_only_one(name: str) -> None:
+    base = httpx2.URL("http://host:1/v1")
+    ours = {"Host": "host:1", "Accept": "application/json", "Accept-Encoding": "identity"}
+    headers = ours | {"User-Agent": f"vqa-client/{__version__}"}
+    signed = name != "x-team"
+    key = {} if signed else {"Authorization": "Bearer sk-secret"}
+    assert headers_for(base, " sk-secret\n", {name: "mine"}) == {**headers, **key, name: "mine"}
+    assert is_signed(base, "sk-secret", {name: "mine"}) == signed
+
+
+@pytest.mark.parametrize(("status", "there"), [(200, True), (401, True), (499, True), (500, False), (0, False)])
+async def test_a_server_that_lists_its_models_or_refuses_to_is_running(status: int, there: bool) -> None:
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        if not status or request.url.path != "/v1/models":
+            raise httpx2.ConnectError("refused")
+        return httpx2.Response(status)
+
+    endpoint = Endpoint(httpx2.URL("http://h/v1"), httpx2.MockTransport(reply), {})
+    assert await endpoint.answers() is there
 
 
 def test_own_headers_replace_ours_in_any_case_and_only_possible_keys_are_redacted() -> None:
