@@ -12,7 +12,7 @@ import pytest
 
 from vqa_client import files
 from vqa_client.errors import OutputError, forbidden, unreadable
-from vqa_client.files import replacing, write_json
+from vqa_client.files import check_output, checked_nesting, replacing, unwritable, write_json
 
 TEXTS = ["a\u2028b\x85c\x0bd", "答案 ✓", "=1+1", 'line1\nline2 "q" \r \x00']
 
@@ -28,6 +28,8 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     value = {"texts": TEXTS, "accuracy": None, "nested": {"a": [1, 2.5, {}]}}
     write_json(tmp_path / "report.json", value)
     assert strict(tmp_path / "report.json") == value
+    write_json(tmp_path / "small.json", {"a": [1]})
+    assert (tmp_path / "small.json").read_bytes() == b'{\n  "a": [\n    1\n  ]\n}\n'
     assert "答案".encode() in (tmp_path / "report.json").read_bytes()
 
 
@@ -61,11 +63,33 @@ def test_a_report_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
 def test_a_place_that_can_not_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
-    for path in (tmp_path / "file" / "report.json", tmp_path / "folder", Path("/proc/nowhere/report.json")):
+    other, file = "choose another --output", tmp_path / "file"
+    for path, reason, hint in (
+        (file / "report.json", f"{file} is a file, not a folder", other),
+        (tmp_path / "folder", "it is not a file", "name a replaceable file"),
+        (Path("/proc/nowhere/report.json"), "/proc is not writable", other),
+    ):
         with pytest.raises(OutputError) as caught:
             write_json(path, {})
-        assert str(path) in str(caught.value)
-        assert caught.value.hint
+        assert (str(caught.value), caught.value.hint) == (f"can't write {path}: {reason}", hint)
+    with pytest.raises(
+        OutputError, match=rf"^--output {file}/a can't be written: {file} is a file, not a folder$"
+    ) as no:
+        check_output(file / "a")
+    assert no.value.hint == other
+    full = unwritable(tmp_path / "a", OSError(errno.ENOSPC, "No space left on device"))
+    assert str(full) == f"can't write {tmp_path}/a: No space left on device"
+    assert full.hint == "make room or allow writing there, then run the same command again"
+
+
+def test_settings_may_be_nested_a_hundred_levels_deep() -> None:
+    for wrapped in (lambda inner: [0, inner], lambda inner: {"a": inner}):
+        value: Any = {}
+        for _ in range(99):
+            value = wrapped(value)
+        assert checked_nesting(value) is value
+        with pytest.raises(ValueError, match=r"^it is nested more than 100 levels deep$"):
+            checked_nesting(wrapped(value))
 
 
 def test_a_missing_right_has_its_own_hint() -> None:

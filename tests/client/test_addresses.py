@@ -336,6 +336,21 @@ def test_a_key_in_ones_own_header_is_the_only_one(name: str) -> None:
     assert is_signed(base, "sk-secret", {name: "mine"}) == signed
 
 
+@pytest.mark.parametrize(
+    ("address", "key", "sent"),
+    [
+        ("http://h/v1", None, None),
+        ("http://h/v1", "k", "Bearer k"),
+        ("http://me:pass@h/v1", None, "Basic bWU6cGFzcw=="),
+        ("http://me:pass@h/v1", "k", "Bearer k"),
+    ],
+)
+def test_the_name_in_an_address_signs_requests_without_a_key(address: str, key: str | None, sent: str | None) -> None:
+    base = httpx2.URL(address)
+    assert headers_for(base, key).get("Authorization") == sent
+    assert is_signed(base, key, {}) == (sent is not None and sent.startswith("Basic"))
+
+
 @pytest.mark.parametrize(("status", "there"), [(200, True), (401, True), (499, True), (500, False), (0, False)])
 async def test_a_server_that_lists_its_models_or_refuses_to_is_running(status: int, there: bool) -> None:
     def reply(request: httpx2.Request) -> httpx2.Response:
