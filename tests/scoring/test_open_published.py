@@ -155,6 +155,12 @@ def test_pairs_of_numbers_are_equal_in_order_and_sets_in_any_order(reply: str, r
 )
 def test_mathvisions_fractions_may_have_no_braces(reply: str) -> None:
     assert mathvision.right(reply, Question(id="1", text="?", references=("\\frac{1}{\\sqrt{2}}",))) == 1
+    same = [("+\\infty", "\\infty"), ("(1,+\\infty)", "(1,\\infty)"), ("(1,2)", "(1.0,2.0)"), ("1/2", "0.5")]
+    same += [(f"5{unit}", "5") for unit in ("^\\circ", "^{\\circ}", " units", "{units}", "km", "{km}", "m^3", "{m}^3")]
+    other = [("[x,2]", "[x,2.0]"), ("(1,y)", "(1.0,y)"), ("2^{2^{99}}", "1"), ("60 cm", "60")]
+    for given, reference in (*same, *other):
+        question = Question(id="1", text="?", references=(reference,))
+        assert mathvision.right(given, question) == ((given, reference) in same), given
     both = Question(id="1", text="?", references=("\\frac{1}{2}\\sqrt{3}",))
     assert (mathvision.right("\\frac12\\sqrt{3}", both), mathvision.right("\\frac12\\sqrt{5}", both)) == (1, 0)
 

@@ -17,7 +17,7 @@ from vqa_client.benchmark import Place
 from vqa_client.errors import DataError
 from vqa_client.runner import judge
 from vqa_client.task import Source
-from vqa_client.tasks import chartqa, charxiv, longdocurl, mm_niah, mmlongbench_doc
+from vqa_client.tasks import chartqa, charxiv, longdocurl, mm_niah, mmlongbench_doc, ocrbench, ocrbench_v2
 from vqa_client.types import Completion, Question, Record, group_values
 
 HERE = Place("data", 0, "val")
@@ -188,6 +188,7 @@ def test_mm_niahs_images_are_where_their_marks_are() -> None:
     ("make", "says"),
     [
         (lambda: mm_niah.pair("[1"), "expected a Python list of two, got '[1'"),
+        (lambda: mm_niah.pair("9" * 61), f"expected a Python list of two, got '{'9' * 60}'"),
         (lambda: mm_niah.pair("[1]"), "expected a Python list of two, got '[1]'"),
         (lambda: mm_niah.answer_text(99), "the answer 99 is the number of no choice"),
         (lambda: charxiv.descriptive_text(20, "a"), "there is no descriptive question 20; they are 1 to 19"),
@@ -195,8 +196,27 @@ def test_mm_niahs_images_are_where_their_marks_are() -> None:
     ],
 )
 def test_an_unusable_row_raises_an_error_that_names_its_fault(make: Callable[[], Any], says: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(says)):
+    with pytest.raises(ValueError, match=f"^{re.escape(says)}$"):
         make()
+
+
+def test_totals_of_ocrbench_are_of_recognition_and_of_a_language() -> None:
+    kinds = ("Regular", "Irregular", "Artistic", "Non-Semantic")
+    types = [f"{kind} Text Recognition" for kind in kinds] + ["Handwriting Recognition", "Digit String Recognition"]
+    rows = [
+        ocrbench.Row(question="?", answers=("a",), type=name, image="1.png") for name in (*types, "Doc-oriented VQA")
+    ]
+    ones = [scored(ocrbench.question(row, HERE), 1) for row in rows]
+    assert (total("ocrbench", "recognition", ones), total("ocrbench", "points", ones)) == (6, 7)
+    scores = {"science QA en": 1, "math QA en": 0, "science QA cn": 0, "diagram QA cn": 0, "text spotting en": 1}
+    ones = [
+        scored(
+            ocrbench_v2.question(ocrbench_v2.Row(id="1", question="?", type=kind, answers=[], image="1"), HERE), score
+        )
+        for kind, score in scores.items()
+    ]
+    assert total("ocrbench-v2", "english", ones) == pytest.approx(2 / 3)
+    assert total("ocrbench-v2", "chinese", ones) == 0
 
 
 CRITERIA = {

@@ -58,6 +58,7 @@ SPLITS = [
 # A text for each further rule and spelling, split as it is today.
 FURTHER = [
     ("an l's and J'd", "an l 's and j 'd"),
+    ("Wash. is a state, wash. it, prop. 5, the prop. of it", "wash. is a state wash it prop. 5 the prop of it"),
     ("I gotta go", "i got ta go"),
     ("j'ai l'or d'un", "j' ai l'or d'un"),
     ("the ol' man, somethin' else and dunkin' donuts", "the ol' man somethin' else and dunkin' donuts"),
