@@ -63,7 +63,10 @@ OTHER_COMMANDS = [
     (["compare", "a", "b", "--html_images", "auto"], "--html_images is 'auto'; it must be a whole number\n"),
     (["ctl", "results", "--max_workers", "2.0"], "--max_workers is '2.0'; it must be a whole number"),
     (["ask", "rows.csv", "--to", "task"], "--to task: a benchmark is a Python file\nhint: --to task.py"),
-    (["ask", "rows.csv", "--to", "typo.py"], "--to typo.py: the file is there already\nhint: name another file"),
+    (
+        ["ask", "rows.csv", "--to", "typo.py"],
+        "--to typo.py: the file is there already\nhint: name another file, or remove this one",
+    ),
     (["mc", "--data", "hf://a/b", "--images", "."], "`vqa-client ask` and `run` read hf://OWNER/NAME"),
     (["mc", "--data", ".", "--images", "."], ". is a folder, not a file"),
     (["mc", "--data", "nowhere.json"], "nowhere.json"),

@@ -152,6 +152,11 @@ def test_a_choice_mode_asks_only_rows_with_choices(tmp_path: Path, fault_server:
             ["--question", "queston"],
             "--question: column `queston` is not there\nhint: the columns are question, A, answer",
         ),
+        (
+            ["--split", "val"],
+            "your own data has no splits, and --split is 'val'\n"
+            "hint: name a split's own file, or hf://owner/name:SPLIT\n",
+        ),
         (["--prompt", "{queston}"], "{queston} in --prompt is not a column\nhint: known are "),
         (["--choices", "A,Z"], "--choices: column `Z` is not there\nhint: the columns are question, A, answer"),
         (

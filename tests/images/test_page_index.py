@@ -45,6 +45,13 @@ def test_pages_beyond_the_width_of_their_zeros_stay_in_order(tmp_path: Path) -> 
     assert names(PageIndex(folder_with(tmp_path, *expected)), "abc") == expected
 
 
+def test_files_of_these_endings_are_pages(tmp_path: Path) -> None:
+    endings = "png jpg jpeg jpe jfif webp gif bmp tif tiff mpo avif heic heif jp2 jxl ppm pgm pbm qoi"
+    files = [f"a_{at}.{ending}" for at, ending in enumerate(f"{endings} txt pngx".split())]
+    found = names(PageIndex(folder_with(tmp_path, *files)), "a")
+    assert " ".join(name.rpartition(".")[2] for name in found) == endings
+
+
 def test_a_document_of_one_page_needs_no_number(tmp_path: Path) -> None:
     index = PageIndex(folder_with(tmp_path, "abc.png", "abcd.png", "COCO_val2014_000000000139.jpg"))
     assert names(index, "abc") == ["abc.png"]

@@ -1,4 +1,5 @@
 import csv
+import errno
 import fcntl
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -283,6 +284,17 @@ def test_a_lock_that_is_never_released_ends_in_an_error(tmp_path: Path, monkeypa
     assert caught.value.hint == "end it; the same command then fills the grid and asks nothing again"
     assert not (tmp_path / "accuracy_grid.csv").exists()
     assert after(tmp_path, entry(0.5, 10)) == "0.500 (10)"
+
+
+def test_a_disk_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", fails)
+    with pytest.raises(UsageError) as caught:
+        update(tmp_path, entry(0.5, 10))
+    assert str(caught.value) == f"can't lock {tmp_path}/.accuracy_grid.lock: No locks available"
+    assert caught.value.hint == "choose an --output on a local disk"
 
 
 @pytest.mark.parametrize(

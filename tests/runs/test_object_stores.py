@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from obstore.exceptions import GenericError
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.s3 import BUCKET, KEY, SECRET, store_of
@@ -127,9 +128,12 @@ def test_the_least_recently_used_copies_are_removed_for_new_ones(
         assert [path.exists() for path in copies] == [False, True, False, True]
         objects.local_copy(Path(f"s3://{BUCKET}/1.json"))
         assert store.asked.count("GET 1.json") == 1
-        monkeypatch.setenv(objects.VARIABLE, "many")
-        with pytest.raises(UsageError, match="'many'; it must be a number"):
-            objects.local_copy(Path(f"s3://{BUCKET}/0.json"))
+        for given in ("many", "-1"):
+            monkeypatch.setenv("VQA_CLIENT_CACHE_GB", given)
+            with pytest.raises(UsageError) as caught:
+                objects.local_copy(Path(f"s3://{BUCKET}/0.json"))
+            assert str(caught.value) == f"VQA_CLIENT_CACHE_GB is {given!r}; it must be a number of at least 0"
+            assert caught.value.hint == "gigabytes of local copies"
     assert float(objects.USUAL_GB) == 20
     assert len(list(cache.iterdir())) == 3
 
@@ -150,6 +154,46 @@ async def test_an_unsupported_address_is_named(given: dict[str, Any], said: str,
 
 NO_NETWORK = "is there a network, and is the address right? a copy on this disk needs none"
 CREDENTIALS = "credentials, region and endpoint are taken from the environment, such as AWS_ACCESS_KEY_ID"
+ONE_FILE = "give the address of one file that anyone may read, or a copy on this disk"
+NO_LISTING = "name one file of the folder, or copy it to this disk"
+FAULTS = [
+    ("GET http://169.254.169.254/latest/ failed", "there are no credentials for this store", CREDENTIALS),
+    ("PUT status code: 401 Unauthorized", "access is denied", CREDENTIALS),
+    ("PUT status code: 403 Forbidden", "access is denied", CREDENTIALS),
+    ("PROPFIND of /a: status code 405", "the server doesn't list folders", NO_LISTING),
+    *((text, "can't be reached", NO_NETWORK) for text in ("kind: Connect", "kind: Timeout", "error sending request")),
+    ("it broke\nfor a reason", "it broke", CREDENTIALS),
+]
+
+
+@pytest.mark.parametrize(("text", "words", "hint"), FAULTS)
+def test_an_error_of_a_store_is_named_in_our_words(
+    text: str, words: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise GenericError(text)
+
+    monkeypatch.setattr("obstore.head", fails)
+    for root in (f"s3://{BUCKET}", "http://127.0.0.1:9"):
+        with pytest.raises(DataError) as caught:
+            objects.check_object(f"{root}/rows.csv")
+        assert str(caught.value) == f"{root}/rows.csv: {words}"
+        is_open = hint == CREDENTIALS and root.startswith("http")
+        assert caught.value.hint == (ONE_FILE if is_open else hint)
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/rows.csv?key=1", "https://me:key@127.0.0.1/rows.csv"])
+def test_an_address_with_a_part_that_may_be_secret_is_refused(address: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        objects.local_copy(Path(address))
+    shown = address.partition("?")[0].replace("me:key@", "")
+    assert (
+        str(caught.value)
+        == f"{shown}: a query or user in an address may be a key, and the run file repeats the address"
+    )
+    assert caught.value.hint == CREDENTIALS
+
+
 UNREACHABLE = {
     "http://127.0.0.1:9/rows.csv": ("http://127.0.0.1:9/rows.csv: can't be reached", NO_NETWORK),
     "az://container/rows.csv": ("az://container: AZURE_STORAGE_ACCOUNT_NAME is not set", CREDENTIALS),

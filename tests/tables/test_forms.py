@@ -358,6 +358,13 @@ def test_a_fault_is_named_before_anything_is_asked(data: str | bytes, said: str,
     assert caught.value.hint == hint
 
 
+def test_data_that_is_not_there_is_named_with_its_forms(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=rf"^{tmp_path}/no does not exist$") as caught:
+        load(tmp_path / "no", Form(("a.json", "b.json")), Form("c-{split}.csv"))
+    known = "a.json or b.json; c-test.csv"
+    assert caught.value.hint == f"--data takes a folder with {known}, or one such file"
+
+
 def test_a_missing_column_is_named_with_the_existing_ones(tmp_path: Path) -> None:
     parquet.write_table(pa.Table.from_pylist([{"id": "1", "text": "t", "label": "x"}]), tmp_path / "x.parquet")
     with pytest.raises(DataError, match="row 1: field `answer` is missing") as caught:

@@ -10,8 +10,9 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.runner import judge
 from vqa_client.scoring.published.choice_readers import READINGS
 from vqa_client.scoring.reply import READING_VERSION, Reply, reply_from
-from vqa_client.task import Loaded
-from vqa_client.tasks import mc
+from vqa_client.settings.own_commands import McSettings
+from vqa_client.task import Loaded, Source
+from vqa_client.tasks import mc, registry
 from vqa_client.tasks.longbench import Wanted, read_blacklist
 from vqa_client.tasks.mc import SCORING_VERSION
 from vqa_client.types import ChoiceMode, Choosing, Completion, Question
@@ -222,6 +223,13 @@ def test_a_document_that_is_not_text_is_refused_before_a_text_only_run(tmp_path:
     assert mc.load(path, Wanted(pages=two_pages)).count == 1
     with pytest.raises(DataError, match=r"data\.json: record 1.*'a'.*`context`"):
         mc.load(path, Wanted(text_only=True))
+
+
+def test_without_images_or_text_only_there_is_nothing_to_show(tmp_path: Path) -> None:
+    settings = McSettings(data=write_list(tmp_path / "data.json", [mc_record("a")]), output=tmp_path / "out")
+    with pytest.raises(UsageError, match=r"^there are no page images to show$") as caught:
+        list(registry.find("mc").make(settings).load(Source(settings=settings)))
+    assert caught.value.hint == "give their folder as --images, or --text_only"
 
 
 def test_unknown_parsers_and_placeholders_are_refused_at_the_start() -> None:

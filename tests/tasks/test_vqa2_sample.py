@@ -7,9 +7,12 @@ import pytest
 from PIL import Image
 
 from tests.tasks.declared import task_of
-from vqa_client.errors import OutputError
+from vqa_client.errors import OutputError, UsageError
 from vqa_client.runner import judge
+from vqa_client.settings.own_commands import Vqa2Settings
 from vqa_client.shipped import shipped
+from vqa_client.task import Source
+from vqa_client.tasks import registry
 from vqa_client.tasks.vqa2 import benchmark as vqa2
 from vqa_client.tasks.vqa2 import data as vqa2_files
 from vqa_client.tasks.vqa2.data import copy_sample
@@ -130,6 +133,13 @@ def test_a_place_that_can_t_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="file"):
         copy_sample(tmp_path / "file")
+
+
+def test_a_dry_run_of_the_sample_is_refused(tmp_path: Path) -> None:
+    benchmark = registry.find("vqa2").make(Vqa2Settings(mode="sample", dry_run=True, results_dir=tmp_path))
+    with pytest.raises(UsageError) as caught:
+        benchmark.load(Source(settings=Vqa2Settings(mode="sample", dry_run=True, results_dir=tmp_path)))
+    assert str(caught.value) == "a dry run writes nothing, and --mode sample begins by writing its pictures"
 
 
 def test_the_pictures_are_small(questions: list[Question]) -> None:
