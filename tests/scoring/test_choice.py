@@ -1,14 +1,15 @@
 """How `read_choice` reads replies of each kind; the tables are the specification.
 
-In `choice_rows.jsonl` the choices are `VEHICLES`.
+Each line of `choice_rows.jsonl` is a reply and its label, or null; without choices, these are `VEHICLES`.
 """
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.scoring import choice_arguments, choice_label_sets, choice_languages
+from tests.scoring import choice_languages
 from tests.scoring.choice_label_sets import VEHICLES
 from vqa_client.scoring.choices.choice import RULES, read_choice
 from vqa_client.scoring.choices.grammar import CUES, ROWS
@@ -19,111 +20,17 @@ def read(reply: str, choices: dict[str, str] = VEHICLES, finish_reason: str | No
     return read_choice(Completion(text=reply, finish_reason=finish_reason), choices)
 
 
-TABLES: dict[str, list[tuple[str, str | None]]] = {}
-for line in Path(__file__).with_name("choice_rows.jsonl").read_text(encoding="utf-8").splitlines():
-    row = json.loads(line)
-    TABLES.setdefault(row["set"], []).append((row["reply"], row["label"]))
+REPLIES = [
+    json.loads(line) for line in Path(__file__).with_name("choice_rows.jsonl").read_text(encoding="utf-8").splitlines()
+]
 
 
-def rows(name: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(("reply", "letter"), [pytest.param(*row, id=row[0][:60]) for row in TABLES[name]])
-
-
-@rows("last declaration")
-def test_the_last_declaration_wins(reply: str, letter: str | None) -> None:
-    assert read(reply).text == letter
-
-
-@rows("letter is a token")
-def test_a_letter_inside_a_word_is_never_an_answer(reply: str, letter: str | None) -> None:
-    assert read(reply).text == letter
-
-
-@rows("wrappers")
-def test_markup_around_a_letter_does_not_matter(reply: str, letter: str | None) -> None:
-    assert read(reply).text == letter
-
-
-@rows("reasoning")
-def test_reasoning_and_echoed_options_are_not_the_answer(reply: str, letter: str | None) -> None:
-    assert read(reply).text == letter
-
-
-@rows("case and script")
-def test_case_script_and_language_do_not_matter(reply: str, letter: str | None) -> None:
-    assert read(reply).text == letter
-
-
-@rows("choice text")
-def test_the_text_of_one_choice_stands_for_its_letter(reply: str, letter: str | None) -> None:
-    assert read(reply).text == letter
-
-
-@rows("said")
-def test_an_answer_may_be_worded_in_many_ways(reply: str, letter: str | None) -> None:
-    assert read(reply).text == letter
-
-
-@rows("unsaid")
-def test_a_letter_that_is_only_mentioned_is_not_an_answer(reply: str, letter: str | None) -> None:
-    answer = read(reply)
-    assert (answer.text, answer.status == "ok") == (letter, False)
-
-
-@rows("committed")
-def test_a_committed_reply_is_read(reply: str, letter: str | None) -> None:
-    assert read(reply).text == letter
-
-
-@rows("uncommitted")
-def test_a_reply_without_commitment_has_no_answer(reply: str, letter: str | None) -> None:
-    answer = read(reply)
-    assert (answer.text, answer.status == "ok") == (letter, False)
-
-
-@rows("denials")
-def test_a_denied_letter_is_not_the_answer_and_one_judged_right_is(reply: str, letter: str | None) -> None:
-    assert read(reply).text == letter
-
-
-@rows("cut")
-def test_a_reply_truncated_after_an_article_has_no_answer(reply: str, letter: str | None) -> None:
-    assert read(reply, finish_reason="length").text == letter
-
-
-def test_a_lower_case_letter_that_ends_a_truncated_reply_is_a_label_if_labels_are_lower_case() -> None:
-    assert read("The answer is a", choice_label_sets.LOWER_CASE, finish_reason="length").text == "a"
-
-
-@rows("prose")
-def test_long_replies_are_read_to_their_conclusion(reply: str, letter: str | None) -> None:
-    assert read(reply).text == letter
-
-
-@pytest.mark.parametrize(
-    ("choices", "reply", "label"),
-    [
-        pytest.param(choices, *row, id=f"{'/'.join(choices)[:20]}-{row[0][:40]}")
-        for choices, table in choice_label_sets.BY_CHOICES
-        for row in table
-    ],
-)
-def test_labels_come_from_the_question(choices: dict[str, str], reply: str, label: str | None) -> None:
-    assert read(reply, choices).text == label
-
-
-@pytest.mark.parametrize(
-    ("choices", "reply", "label"),
-    [
-        pytest.param(choices, *row, id=f"{'/'.join(choices)[:20]}-{row[0][:40]}")
-        for choices, table in choice_arguments.BY_CHOICES
-        for row in table
-    ],
-)
-def test_letters_and_values_in_the_argument_are_not_the_answer(
-    choices: dict[str, str], reply: str, label: str | None
-) -> None:
-    assert read(reply, choices).text == label
+@pytest.mark.parametrize("row", REPLIES, ids=lambda row: f"{row['set']}: {row['reply'][:60]}")
+def test_a_reply_is_read_as_its_row_says(row: dict[str, Any]) -> None:
+    answer = read(row["reply"], row.get("choices", VEHICLES), row.get("finish_reason"))
+    assert (answer.text, answer.status == "ok") == (row["label"], row["label"] is not None)
+    assert answer.status == row.get("status", answer.status)
+    assert row.get("status") != "ambiguous" or len(answer.rivals) > 1
 
 
 @pytest.mark.parametrize("language", choice_languages.GIVEN)
@@ -146,19 +53,6 @@ def test_longer_sentences_of_many_languages_are_read(sentences: tuple[str, ...],
 def test_an_answer_before_an_invented_question_counts_in_a_truncated_reply() -> None:
     assert read("tram\n\nQuestion: Which floats?\nAnswer: It", finish_reason="length").text == "C"
     assert read("I see rails.\n\nQuestion: Which", finish_reason="length").status == "truncated"
-
-
-@rows("several")
-def test_several_letters_are_ambiguous(reply: str, letter: None) -> None:
-    answer = read(reply)
-    assert (answer.text, answer.status) == (letter, "ambiguous")
-    assert len(answer.rivals) > 1
-
-
-@rows("never an answer")
-def test_a_reply_without_an_answer_gives_no_letter(reply: str, letter: None) -> None:
-    answer = read(reply)
-    assert (answer.text, answer.status) == (letter, "unparsed")
 
 
 @pytest.mark.parametrize(
