@@ -6,6 +6,7 @@ A case without a row is covered by its pairs. A test is here for what it shows, 
 from tests.faults.matrix.cases import Case
 
 _CHOICE, _STATUS = "scoring/test_choice.py", "scoring/test_choice_status.py"
+_READ = f"{_CHOICE}::test_a_reply_is_read_as_its_row_says"
 _CONTAINS, _VQA = "scoring/test_containment.py", "scoring/test_vqa_accuracy.py"
 _ENDPOINT, _WAITS = "faults/test_endpoint.py", "faults/test_endpoint_waits.py"
 _TRANSPORT, _ADDRESSES = "faults/test_transport.py", "faults/test_addresses.py"
@@ -16,27 +17,27 @@ _CHECK = "client/check"
 
 COVERED: dict[str, tuple[str, ...]] = {
     # parsing
-    "mentioned after the stated answer": (f"{_CHOICE}::test_the_last_declaration_wins",),
-    "of the word Answer/Antwort": (f"{_CHOICE}::test_a_letter_inside_a_word_is_never_an_answer",),
-    "Prefix match accepts": (f"{_CHOICE}::test_a_letter_inside_a_word_is_never_an_answer",),
-    "parentheses around the letter": (f"{_CHOICE}::test_markup_around_a_letter_does_not_matter",),
-    "copied or weighed": (f"{_CHOICE}::test_reasoning_and_echoed_options_are_not_the_answer",),
+    "mentioned after the stated answer": (_READ,),
+    "of the word Answer/Antwort": (_READ,),
+    "Prefix match accepts": (_READ,),
+    "parentheses around the letter": (_READ,),
+    "copied or weighed": (_READ,),
     "Budget-limited replies": (
         f"{_STATUS}::test_a_reply_cut_off_before_its_answer_is_truncated",
         f"{_REPORT}::test_both_accuracies_and_every_reason_are_in_the_report",
     ),
     "silently becomes a guess": (
-        f"{_CHOICE}::test_a_reply_without_commitment_has_no_answer",
+        _READ,
         f"{_REPORT}::test_a_model_that_can_not_see_scores_nothing_and_never_a_quarter",
     ),
     "read letter by letter": (f"{_STATUS}::test_finding_no_answer_is_not_a_refusal",),
-    "Lower-case letters rejected": (f"{_CHOICE}::test_case_script_and_language_do_not_matter",),
-    "the text of a choice": (f"{_CHOICE}::test_the_text_of_one_choice_stands_for_its_letter",),
+    "Lower-case letters rejected": (_READ,),
+    "the text of a choice": (_READ,),
     "nested in another choice": (f"{_CHOICE}::test_two_choices_with_one_text_are_ambiguous",),
-    "content, not labels": (f"{_CHOICE}::test_labels_come_from_the_question",),
-    "More than four options": (f"{_CHOICE}::test_labels_come_from_the_question",),
-    "Several letters offered": (f"{_CHOICE}::test_several_letters_are_ambiguous",),
-    "placeholder echoed": (f"{_CHOICE}::test_a_reply_without_an_answer_gives_no_letter",),
+    "content, not labels": (_READ,),
+    "More than four options": (_READ,),
+    "Several letters offered": (_READ,),
+    "placeholder echoed": (_READ,),
     "stricter than a lenient one": (
         "scoring/test_choice_published.py::test_longbench_reads_its_own_sentence_only",
         "tasks/test_mc.py::test_every_score_has_all_three_parsers",
@@ -136,11 +137,12 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_ADDRESSES}::test_a_server_elsewhere_is_reached_through_the_proxy",
     ),
     "NO_PROXY forms": (
-        f"{_ADDRESSES}::test_no_form_of_no_proxy_hides_this_machine",
-        f"{_ADDRESSES}::test_a_socks_proxy_that_can_not_be_spoken_to_is_named_by_its_variable",
+        "client/test_addresses.py::test_every_form_of_no_proxy_is_read",
+        "client/test_addresses.py::test_a_socks_proxy_without_support_names_its_variable",
     ),
     "base_url with": (
-        f"{_ADDRESSES}::test_every_form_of_an_address_leads_to_the_chats",
+        "client/test_addresses.py::test_every_form_of_an_address_means_the_same_places",
+        f"{_ADDRESSES}::test_both_places_of_the_chats_are_found_from_an_address",
         f"{_ADDRESSES}::test_a_prefix_is_kept",
     ),
     "IPv6 first": (
