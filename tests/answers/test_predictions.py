@@ -124,12 +124,18 @@ QUOTED = 'quote an answer that contains the separator: 42,"yes, it is"'
         ("r.csv", "question_id,answer\n1,yes, it is\n", "r.csv, row 1 has more cells than columns", QUOTED),
         ("r.csv", "question_id,answer\n,yes\n", "r.csv, row 1 has no id", NEEDED),
         ("r.csv", "question_id,answer\n", "r.csv contains no prediction", NEEDED),
+        (
+            "r.csv",
+            "question_id,answer\n1,\udce9\n",
+            "r.csv as CSV in UTF-8: 'utf-8' codec can't decode byte 0xe9.*",
+            "",
+        ),
     ],
 )
 def test_a_malformed_file_is_refused_with_the_reason(
     name: str, content: str, message: str, hint: str, tmp_path: Path
 ) -> None:
-    (tmp_path / name).write_text(content)
+    (tmp_path / name).write_text(content, "utf-8", "surrogateescape")
     with pytest.raises(DataError, match=f"{message}$") as caught:
         read_predictions(tmp_path / name)
     assert caught.value.hint == hint

@@ -56,6 +56,17 @@ def test_a_row_has_scores_groups_and_lists(tmp_path: Path) -> None:
     assert (lost["output"], lost["error"], lost["http_status"]) == ("", "no reply within 60 s", "502")
 
 
+def test_the_columns_of_the_users_own_file_are_the_last(tmp_path: Path) -> None:
+    records = [record(number) for number in range(3)]
+    own = ({"source": "x", "pages": [1, 2], "of": {"a": 1}, "n": 2.5}, {"source": None})
+    data = {each.question_id: columns for each, columns in zip(records, own, strict=False)}
+    found = read(tmp_path, records)
+    write_csv(tmp_path / "x.csv", found, csv_safe=False, data=data)
+    head, *rows = csv.reader(io.StringIO((tmp_path / "x.csv").read_text()))
+    assert head[-5:] == ["http_status", "data.source", "data.pages", "data.of", "data.n"]
+    assert [row[-4:] for row in rows] == [["x", "[1,2]", '{"a":1}', "2.5"], [""] * 4, [""] * 4]
+
+
 def test_without_a_known_answer_no_row_is_scored(tmp_path: Path) -> None:
     rows = table(tmp_path, [record(n, references=(), score=0.0, parts={}) for n in range(2)])
     assert [(row["correct"], row["score"]) for row in rows] == [("", "")] * 2

@@ -19,7 +19,7 @@ from vqa_client.cli.main import run_command
 from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.plots import CONTACT_SHEET, FIGURES, contact_sheet, draw
 from vqa_client.plots.accuracy import accuracy_by_level, relative_drop, vre_by_weighting
-from vqa_client.plots.style import look, save, shown, styled, titled
+from vqa_client.plots.style import NothingToDraw, look, save, shown, styled, titled
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Evaluation, evaluate
 
 pytest.importorskip("matplotlib")
@@ -224,8 +224,15 @@ def test_a_figure_that_can_not_be_drawn_says_why_and_the_others_are_drawn(tmp_pa
         found.add("1", "snow", level, score=1.0, status="ok", cluster="")
     paths, missing = draw(evaluate({"m": found.curves()}), tmp_path)
     assert {path.stem for path in paths} == {"accuracy_by_level"}
-    assert [line.split(":")[0] for line in missing] == [f"no {name}" for name in FIGURES if name != "accuracy_by_level"]
-    assert "no question_types: the questions have no types" in missing[-1]
+    two = "no metric has two different values in the pool"
+    assert missing == [
+        "no relative_drop: no model has an accuracy above 0 on clean images and a level above 0",
+        *(f"no {name}: {two}" for name in ("metrics_by_class", "vre_by_weighting", "vre_by_corruption")),
+        "no vre_against_accuracy: no model has both a clean accuracy and a VRE",
+        "no question_types: the questions have no types, or clean and corrupted images no question in common",
+    ]
+    with pytest.raises(NothingToDraw, match=r"^no corruption was run$"):
+        accuracy_by_level(evaluate({"m": CorruptedScores().curves()}))
 
 
 def test_any_name_can_be_drawn(tmp_path: Path) -> None:

@@ -383,6 +383,10 @@ def test_a_shard_that_is_written_elsewhere_keeps_the_name_of_the_report(given: s
 
 def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_locks(tmp_path / "new")
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"file has no locks: File exists$") as caught:
+        check_locks(tmp_path / "file")
+    assert caught.value.hint.endswith("or another --output")
     monkeypatch.setattr("fcntl.flock", lambda file, operation: None)
     with pytest.raises(UsageError, match="don't exclude other processes") as caught:
         check_locks(tmp_path)

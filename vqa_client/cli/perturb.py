@@ -70,7 +70,7 @@ def _estimate_lines(selection: Variants, settings: PerturbSettings) -> Iterator[
 
 def _estimate_layout(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> PageEstimate:
     documents = selection.documents
-    assert documents, "variants() has looked for them"
+    assert documents  # variants() has looked for them
     style = changed(clean_style(selection.clean), perturbation)
     with files_progress(f"lay out {perturbation.folder}", len(documents.pages), noun="documents") as advance:
         return estimate(documents, style, workers=settings.workers, advance=advance)
@@ -92,7 +92,7 @@ def _make_all(selection: Variants, settings: PerturbSettings) -> Iterator[Pertur
 
 def _draw_again(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Perturbed:
     documents = selection.documents
-    assert documents, "variants() has looked for them"
+    assert documents  # variants() has looked for them
     with pages_progress(
         perturbation.folder, documents=len(documents.pages), characters=documents.characters
     ) as advance:
