@@ -39,6 +39,7 @@ async def test_what_stopped_a_run_settles_no_question_and_the_same_command_asks_
     with pytest.raises(ServerUnusable, match="10 questions in a row failed") as stopped:
         await of.ask(fault_server(first_n(1, oracle(of.replies()), then=play)), check=False, breaker_after=10)
     assert cause in stopped.value.hint
+    assert stopped.value.hint.endswith("; then run the same command again (--breaker_after sets this limit)")
     records = await of.ask(fault_server(oracle(of.replies())))
     assert {record["status"] for record in records.values()} == {"ok"}
     assert of.report()["accuracy"] == 100.0

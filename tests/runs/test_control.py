@@ -167,8 +167,8 @@ async def test_a_run_of_another_user_or_one_that_does_not_answer_is_named(
         place = {"socket": f"{folder}/socket", "host": platform.node(), "pid": 7}
         (tmp_path / "run.ctl").write_text(json.dumps(place))
         async with await asyncio.start_unix_server(lambda reader, writer: writer.close(), place["socket"]):
-            code, printed = await ctl(capsys, str(tmp_path))
+            code, printed = await ctl(capsys, str(tmp_path / "run.run.json"))
             assert (code, "error: run.ctl: process 7 does not answer: " in printed) == (2, True)
             monkeypatch.setattr("os.getuid", lambda: -1)
-            code, printed = await ctl(capsys, str(tmp_path))
+            code, printed = await ctl(capsys, str(tmp_path / "run.json"))
             assert (code, printed) == (2, "error: run.ctl: the run is another user's, as process 7\n")

@@ -76,6 +76,7 @@ async def test_a_config_gives_max_tokens_prices_and_the_context_length(tmp_path:
     config = of.config(serve={"max_model_len": 70}, prices={"input": 1.5, "output": 6})
     run, plan = await expected(of, config=config)
     assert (run.model, plan.max_tokens, run.context_length) == ("tiny-vlm", 64, 70)
+    assert run.said_by == "as the config serves it"
     assert run.prices is not None
     assert (run.prices.input, run.prices.output) == (1.5, 6)
     assert len(plan.overflows) == 4
@@ -87,6 +88,7 @@ async def test_prices_are_not_part_of_a_runs_identity(tmp_path: Path, fault_serv
     await of.ask(server, config=of.config())
     await of.ask(server, config=of.config(prices={"input": 1, "output": 2}))
     assert len(server.chats) == 2
+    assert of.run_file()["described"]["prices"] == {"input": 1.0, "output": 2.0, "batch": 0.5}
 
 
 async def test_answered_questions_are_left_out(tmp_path: Path, fault_server: StartsServers) -> None:

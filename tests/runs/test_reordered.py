@@ -116,6 +116,8 @@ async def test_a_question_whose_choices_name_each_other_is_left_out(
     of.change("q1", choice_D="All of the above")
     [done] = await arun(of.settings(fault_server("C").base_url, **{option: True}))
     assert done.left_out == {"choices_name_each_other": ("q1",)}
+    [file] = of.output.glob("*.run.json")
+    assert json.loads(file.read_bytes())["described"]["left_out"] == {"choices_name_each_other": 1}
     assert done.expected == (8 if option == "circular" else 2)
 
 

@@ -80,6 +80,12 @@ async def test_written_readings_equal_those_of_a_new_run(tmp_path: Path, fault_s
     spoil(log_of(of), status="unparsed", answer=None, rule="", score=0.0, parts={})
     run = log_of(of).with_name("clean_mc_eval.run.json")
     file = json.loads(run.read_text())
+    assert {part: " ".join(file[part]) for part in ("identity", "described")} == {
+        "identity": "task variant text_only model images",
+        "described": "versions settings data_sha256 data_path images_dir expected left_out benchmark server",
+    }
+    assert list(file["described"]["versions"]) == ["vqa_client", "python", "pillow", "platform"]
+    assert list(file["identity"]["images"]) == ["max_pixels", "image_format", "image_quality", "max_pages"]
     run.write_text(json.dumps(file | {"scoring": {"parser": "robust", "version": "0"}}))
     assert rescore(log_of(of), write=True).written
     assert log_of(of).read_bytes() == wanted

@@ -64,6 +64,9 @@ async def test_a_stopped_run_resumes_without_asking_twice(tmp_path: Path, fault_
     with pytest.raises(Interrupted):
         await arun(settings, corrupted=TWO, progress=progress, stop=progress.stop)
     before = len(server.chats)
+    title = "mc clean · gaussian_noise, pixelate, levels 0, 2, 3"
+    log = sample.output / "clean_mc_eval_robustness.records.jsonl"
+    assert progress.about("saved") == [f"{title}: {before} of 20 answers saved in {log}"]
     await arun(settings, corrupted=TWO)
     assert 6 <= before < 20
     assert len(server.chats) == 20
