@@ -59,6 +59,19 @@ def test_every_room_is_in_the_table_and_its_first_file_says_what_belongs_there()
     modules = [path.name for path in (ROOT / "vqa_client").glob("*.py") if not path.name.startswith("__")]
     rooms = [f"{path.parent.name}/" for path in firsts if path.parents[1].name == "vqa_client"]
     assert [room for room in sorted(modules + rooms) if f"`{room}`" not in table] == []
+    rows = {
+        name.rstrip("/").removesuffix(".py"): number
+        for number, row in enumerate(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE))
+        for name in re.findall(r"`([\w./]+)`", row)
+    }
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = [
+        [rows[name.removeprefix("vqa_client.")] for name in layer.split(" | ")]
+        for layer in reversed(contracts[0]["layers"])
+    ]
+    assert [pair for pair in pairwise(layers) if max(pair[0]) > min(pair[1])] == [], "the table has the layers' order"
     assert [str(path) for path in firsts if not ast.get_docstring(ast.parse(path.read_bytes()))] == []
 
 
