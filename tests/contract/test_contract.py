@@ -17,6 +17,7 @@ from tests.contract.samples import SAMPLES, write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
 from tests.fakes.words import by_question, error, oracle
+from vqa_client.aggregates import ALL_RIGHT, Aggregate, Combined, Over, Scored, Sums
 from vqa_client.answers.of_benchmark import score_answers
 from vqa_client.benchmark import Replay, choice
 from vqa_client.cli.main import run_command
@@ -35,7 +36,7 @@ from vqa_client.task import Source
 from vqa_client.tasks import registry
 from vqa_client.tasks.listing import declared
 from vqa_client.tasks.registry import open_benchmark
-from vqa_client.types import Completion, Question
+from vqa_client.types import Completion, Question, Record, group_values
 
 NAMES = [name for name in declared() if name not in ("ask", "mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr")]
 MARK = re.compile(r"\[\[q\d+\]\]")
@@ -182,6 +183,29 @@ def test_what_is_around_an_answer_is_taken_off_before_it_is_read(case: Case, aro
         ideal = case.replies[case.mark(question)]
         reply = around.replace("JSON", "{}").format(json.dumps(ideal) if "JSON" in around else ideal)
         assert judge(Completion(text=reply, finish_reason="stop"), question, task)[1].value == 1, reply
+
+
+def overs_of_wholes(aggregate: Aggregate) -> Iterator[Over]:
+    """The parts of an aggregate over groups that count only if all of their questions are right."""
+    if isinstance(aggregate, Over) and isinstance(aggregate.inner, Sums):
+        yield from [aggregate] if aggregate.inner.of is ALL_RIGHT.of else []
+    elif isinstance(aggregate, Over | Combined):
+        inner = aggregate.parts if isinstance(aggregate, Combined) else (aggregate.inner,)
+        yield from (over for part in inner for over in overs_of_wholes(part))
+
+
+def test_a_group_that_counts_as_a_whole_is_in_one_cluster(case: Case) -> None:
+    totals = registry.find(case.name).make(case.settings("")).totals
+    for over in (over for total in totals for over in overs_of_wholes(total.value)):
+        clusters: dict[object, set[str]] = {}
+        for question in case.questions:
+            record = Record(question_id=question.id, status="ok", cluster=question.cluster)
+            scored = Scored(question=question, record=record, answer="", score=1.0)
+            found = question.groups.get(over.by, ()) if isinstance(over.by, str) else over.by(scored)
+            for group in group_values(found) if isinstance(over.by, str) else [found]:
+                clusters.setdefault(group, set()).add(question.cluster or question.id)
+        clusters.pop(None, None)
+        assert [len(each) for each in clusters.values()] == [1] * len(clusters)
 
 
 def test_ideal_replies_score_one_by_every_metric(case: Case, finished: list[Report]) -> None:
