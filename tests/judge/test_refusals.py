@@ -44,6 +44,21 @@ def test_a_name_that_a_provider_may_reuse_for_another_model_is_noted(
     assert (related in run.found("correct")["notes"]) is (name == "org/SECRET-9")
 
 
+@pytest.mark.parametrize("scores", [1.0, 0.5, 0.0])
+def test_a_judge_without_controls_that_are_wrong_is_noted(
+    tmp_path: Path, fault_server: StartsServers, scores: float
+) -> None:
+    run = Run(tmp_path, ["city 0", "city 1"])
+    path = tmp_path / "capitals.py"
+    path.write_text(
+        path.read_text().replace("float(said in question.references)", f"max(said in question.references, {scores})")
+    )
+    assert run.judged(fault_server("VERDICT: correct").base_url) == (0 if scores else 3)
+    if scores:
+        note = "tiny-vlm had no controls with a wrong answer, since the rule calls none wrong: "
+        assert f"{note}a judge that calls everything right would pass" in run.found("correct")["notes"]
+
+
 def test_judges_with_other_settings_and_older_scores_of_the_rule_are_named(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:

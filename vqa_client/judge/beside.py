@@ -308,6 +308,11 @@ def _notes(model: str, judges: Sequence[JudgeScores], columns: RunReplies, which
         for name in judge.answered_by:
             if _HOSTED.match(name) and not _DATED.search(name):
                 yield f"{name} has no date in its name: another model may answer by it later"
+        if judge.controls.keys() == {"right"}:
+            yield (
+                f"{judge.name} had no controls with a wrong answer, since the rule calls none wrong: "
+                "a judge that calls everything right would pass"
+            )
         for sort, (passed, n) in judge.controls.items():
             if passed < PASSES * n:
                 yield f"{judge.name} gets {n - passed} of {n} controls wrong ({sort}): its verdicts can't be trusted"
