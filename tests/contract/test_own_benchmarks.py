@@ -116,7 +116,8 @@ def test_a_run_of_a_file_that_is_gone_is_still_shown(
     assert "accuracy (relaxed)" in capsys.readouterr().out
     assert "a number within 5 %" in (tmp_path / "out/receipts.html").read_text()
     assert run_command(["rescore", out]) == 2
-    assert "receipts.py does not exist" in capsys.readouterr().err
+    gone = "receipts.py does not exist, which declares the run's benchmark\nhint: start in the folder in which"
+    assert gone in capsys.readouterr().err
 
 
 def test_a_package_adds_a_benchmark_by_an_entry_point(

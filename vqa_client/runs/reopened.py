@@ -105,7 +105,10 @@ def settings_of(file: RunFile, *, as_given: bool = False) -> tuple[RunSettings, 
     Raises UsageError for a benchmark that isn't installed, KeyError for a missing setting.
     """
     settings = file.described.get("settings") or {}
-    entry = registry.find(settings.get("benchmark") or str(file.identity.get("task")))
+    name = settings.get("benchmark") or str(file.identity.get("task"))
+    if name.endswith(".py") and not Path(name).expanduser().is_file():
+        raise UsageError(f"{name} does not exist, which declares the run's benchmark", hint=WAY_OUT)
+    entry = registry.find(name)
     used = {
         name: value
         for name, value in (file.identity | file.scoring).items()
