@@ -173,9 +173,12 @@ async def test_a_batch_server_with_tls_is_verified_by_the_settings_authorities(m
 async def test_a_file_expires_after_a_week_where_the_server_takes_a_time(tmp_path: Path) -> None:
     (tmp_path / "part.jsonl").touch()
     openai = pytest.importorskip("openai")
-    asked = list[bytes]()
+    asked, paths = list[bytes](), list[str]()
 
     def reply(request: httpx2.Request) -> httpx2.Response:
+        if request.method == "GET":
+            paths.append(request.url.raw_path.decode())
+            return httpx2.Response(200, json={"object": "list", "data": []})
         asked.append(request.content)
         if b"expires_after" in asked[-1] and b"plain" in asked[-1]:
             return httpx2.Response(400, json={"error": {"message": "unknown field: expires_after"}})
@@ -187,7 +190,11 @@ async def test_a_file_expires_after_a_week_where_the_server_takes_a_time(tmp_pat
         service = Service(client, Endpoint(httpx2.URL("http://gpu/v1"), wire, {}), "24h")
         for name in ("full", "plain", "plain"):
             assert await service.upload(tmp_path / "part.jsonl", name) == "f1"
-    fields = [b"created_at" in each and b"604800" in each for each in asked]
+        await service.check()
+        await service.delete_named("full")
+        assert await service.find("f1") is None
+    assert paths == ["/v1/files?limit=1", "/v1/files?limit=100&purpose=batch", "/v1/batches?limit=100"]
+    fields = [b"created_at" in each and b"expires_after[seconds]" in each and b"604800" in each for each in asked]
     assert fields == [True, True, False, False], "a server that takes none is told it once"
     assert all(b'name="purpose"' in each and b"batch" in each for each in asked)
 
