@@ -216,6 +216,13 @@ def test_long_replies_and_a_task_s_first_one_are_read_beside_the_loop() -> None:
     assert threads == ["reading", "MainThread", "reading", "MainThread"]
 
 
+def test_a_record_has_times_in_microseconds_and_the_number_of_replaced_characters() -> None:
+    task, asked = TASKS["mc robust"]
+    said = Completion(text="B \ufffd", reasoning="\ufffd", latency_s=0.12345678, ttft_s=0.01234567, attempts=2)
+    kept = runner.record_of(asked, said, task)
+    assert (kept.latency_s, kept.ttft_s, kept.replaced_characters, kept.attempts) == (0.123457, 0.012346, 2, 2)
+
+
 def test_of_a_runaway_reply_both_ends_are_read_and_a_thought_s_end_between_them() -> None:
     short = "A" * READ_CHARACTERS
     assert read_part(short) == short

@@ -142,6 +142,8 @@ def test_a_question_with_a_bad_image_is_unchanged_while_the_file_is(
 def test_a_long_prompt_is_kept_by_its_ends_and_its_digest() -> None:
     most = "a" * 5_000 + "b" * 5_000
     assert kept_prompt(most) == most
+    for given, kept in ((), ""), (("a",), "a"), (("a", ""), ""), (("", "b"), ""), (("a", "b"), "806c5cd3"):
+        assert stamps(given) == kept
     longer = "a" * 5_000 + "c" + "b" * 5_000
     digest = hashlib.sha256(longer.encode()).hexdigest()
     left_out = f"[... 1 characters left out, SHA-256 of the whole {digest} ...]"
