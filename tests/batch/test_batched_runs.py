@@ -153,9 +153,12 @@ async def test_a_run_that_does_not_wait_submits_and_the_same_command_reads(
     assert not notes.about("the same command collects them")
 
 
+UNSUPPORTED = "You uploaded an unsupported image."
+
+
 async def test_refusals_are_recorded_and_transient_ones_asked_again(of: Batched, fault_server: StartsServers) -> None:
     rows: dict[str, Script] = {**of.replies()}
-    rows["[[q1]]"] = error(400, "You uploaded an unsupported image.", shape="openai", code="invalid_image_format")
+    rows["[[q1]]"] = error(400, UNSUPPORTED, shape="openai", code="invalid_image_format")
     rows["[[q2]]"] = first_n_of_each(1, error(429, "Slow down"), then=rows["[[q2]]"])
     rows["[[q3]]"] = error(500, "Broken")
     batches = Batches()
@@ -163,6 +166,11 @@ async def test_refusals_are_recorded_and_transient_ones_asked_again(of: Batched,
     notes = await of.run(server)
     found = of.outcomes()
     told = {name: (found[name]["status"], found[name]["attempts"]) for name in ("q0", "q1", "q2", "q3")}
+    refusal = found["q1"]["error"]
+    way_out = "the server can't decode the image; --image_format png re-encodes it"
+    assert (refusal["message"], refusal["http_status"], refusal["hint"]) == (UNSUPPORTED, 400, way_out)
+    assert UNSUPPORTED in refusal["body"]
+    assert found["q1"]["request_bytes"] == found["q0"]["request_bytes"] > 0
     assert told == {"q0": ("ok", 1), "q1": ("bad_image", 1), "q2": ("ok", 2), "q3": ("server_error", 3)}
     assert len(of.records()) == COUNT
     again = [note.partition(": ")[2] for note in notes.about("asked again")]

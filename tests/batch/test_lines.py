@@ -170,15 +170,25 @@ async def test_a_batch_server_with_tls_is_verified_by_the_settings_authorities(m
     assert caught.value.hint.endswith("pip install 'vqa-client[openai]'")
 
 
+LISTED = {
+    "/v1/files": [{"id": "f1", "filename": "full"}, {"id": "f2", "filename": "plain"}],
+    "/v1/batches": [
+        {"id": "b1", "status": "completed", "input_file_id": "f2"},
+        {"id": "b2", "status": "failed", "input_file_id": "f1"},
+        {"id": "b3", "status": "running", "input_file_id": "f1"},
+    ],
+}
+
+
 async def test_a_file_expires_after_a_week_where_the_server_takes_a_time(tmp_path: Path) -> None:
     (tmp_path / "part.jsonl").touch()
     openai = pytest.importorskip("openai")
     asked, paths = list[bytes](), list[str]()
 
     def reply(request: httpx2.Request) -> httpx2.Response:
-        if request.method == "GET":
-            paths.append(request.url.raw_path.decode())
-            return httpx2.Response(200, json={"object": "list", "data": []})
+        if request.method != "POST":
+            paths.append(f"{request.method} {request.url.raw_path.decode()}")
+            return httpx2.Response(200, json={"data": LISTED.get(request.url.path, []), "has_more": False})
         asked.append(request.content)
         if b"expires_after" in asked[-1] and b"plain" in asked[-1]:
             return httpx2.Response(400, json={"error": {"message": "unknown field: expires_after"}})
@@ -192,8 +202,10 @@ async def test_a_file_expires_after_a_week_where_the_server_takes_a_time(tmp_pat
             assert await service.upload(tmp_path / "part.jsonl", name) == "f1"
         await service.check()
         await service.delete_named("full")
-        assert await service.find("f1") is None
-    assert paths == ["/v1/files?limit=1", "/v1/files?limit=100&purpose=batch", "/v1/batches?limit=100"]
+        found = [await service.find(file) for file in ("f1", "f3")]
+    assert [batch and (batch.id, batch.status) for batch in found] == [("b3", "in_progress"), None]
+    listed = ["GET /v1/files?limit=1", "GET /v1/files?limit=100&purpose=batch", "DELETE /v1/files/f1"]
+    assert paths == [*listed, *["GET /v1/batches?limit=100"] * 2]
     fields = [b"created_at" in each and b"expires_after[seconds]" in each and b"604800" in each for each in asked]
     assert fields == [True, True, False, False], "a server that takes none is told it once"
     assert all(b'name="purpose"' in each and b"batch" in each for each in asked)

@@ -2,13 +2,13 @@
 
 import base64
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.client.body import Dialect, RequestTemplate, by_name
+from vqa_client.client.body import THINKING, Dialect, RequestTemplate, by_name
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Example, Image, Request
 
@@ -54,6 +54,23 @@ def test_a_setting_of_none_is_not_sent(temperature: float | None) -> None:
     request = json.loads(b"".join(RequestTemplate(model, Dialect()).body(Request(content=("?",))).pieces()))
     assert ("temperature" in request) == (temperature is not None)
     assert "presence_penalty" not in request
+
+
+@pytest.mark.parametrize("switch", ["on", "off"])
+@pytest.mark.parametrize("kind", ["vllm", "mlx-vlm", "ollama", "unknown", ""])
+def test_thinking_is_switched_by_the_field_of_the_server(kind: str, switch: Literal["on", "off"]) -> None:
+    model = ModelSettings(model_name="m", max_tokens=5, thinking=switch)
+    dialect = Dialect(thinking=THINKING[kind]) if kind in THINKING else Dialect()
+    request = json.loads(b"".join(RequestTemplate(model, dialect).body(Request(content=("?",))).pieces()))
+    fields = {
+        "mlx-vlm": {"enable_thinking": switch == "on"},
+        "ollama": {"reasoning_effort": "medium" if switch == "on" else "none"},
+        "unknown": {"reasoning_effort": "medium" if switch == "on" else "none"},
+    }
+    usual = {"chat_template_kwargs": {"enable_thinking": switch == "on"}}
+    assert {name: request[name] for name in request if name not in ("model", "messages", "max_tokens")} == fields.get(
+        kind, usual
+    )
 
 
 def test_a_stream_is_requested_with_its_counts_of_tokens() -> None:
