@@ -25,7 +25,7 @@ from vqa_client.batch.parts import (
     reply_of,
     run_digest,
 )
-from vqa_client.batch.service import RequestRefused, Service, Unreachable, open_service
+from vqa_client.batch.service import Batch, RequestRefused, Service, Unreachable, open_service
 from vqa_client.client.body import Body
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.failures import CODES
@@ -168,6 +168,41 @@ async def test_a_batch_server_with_tls_is_verified_by_the_settings_authorities(m
         async with open_service(Endpoint(base, httpx2.MockTransport(httpx2.Response), {}), settings):
             pass
     assert caught.value.hint.endswith("pip install 'vqa-client[openai]'")
+
+
+STATUSES = {"SUCCESS": "completed", "running": "in_progress", "progress": "in_progress", "expired": "expired"}
+
+
+@pytest.mark.parametrize("status", STATUSES)
+async def test_a_batch_is_read_with_its_counts_and_faults(status: str) -> None:
+    openai = pytest.importorskip("openai")
+    fault = {"code": "token_limit_exceeded", "message": "Full", "line": None}
+    files = {"input_file_id": None, "output_file_id": "f2", "error_file_id": None}
+    counts = {"total": 9, "completed": 3, "failed": 2}
+    given = {"id": "b1", "status": status, **files, "request_counts": counts, "errors": {"data": [fault]}}
+    asked = list[str]()
+
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        asked.append(f"{request.method} {request.url.path}")
+        return httpx2.Response(404 if request.method == "DELETE" else 200, json=given)
+
+    wire = httpx2.MockTransport(reply)
+    async with httpx2.AsyncClient(transport=wire) as http:
+        client = openai.AsyncOpenAI(api_key="none", base_url="http://gpu/v1", max_retries=0, http_client=http)
+        service = Service(client, Endpoint(httpx2.URL("http://gpu/v1"), wire, {}), "24h")
+        seen = await service.look("b1")
+        assert await service.cancel("b1") == seen
+        await service.delete("f2")  # which is gone already
+    assert seen == Batch(
+        id="b1",
+        status=STATUSES[status],
+        input_file_id="",
+        results=("f2",),
+        done=5,
+        errors=(("token_limit_exceeded", "Full", 0),),
+    )
+    assert seen.over_token_limit
+    assert asked == ["GET /v1/batches/b1", "POST /v1/batches/b1/cancel", "DELETE /v1/files/f2"]
 
 
 LISTED = {

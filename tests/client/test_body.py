@@ -7,8 +7,9 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from vqa_client.client.body import THINKING, Dialect, RequestTemplate, by_name
+from vqa_client.client.body import THINKING, Dialect, RequestTemplate, by_bytes, by_name
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Example, Image, Request
 
@@ -71,6 +72,32 @@ def test_thinking_is_switched_by_the_field_of_the_server(kind: str, switch: Lite
     assert {name: request[name] for name in request if name not in ("model", "messages", "max_tokens")} == fields.get(
         kind, usual
     )
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sent"),
+    [
+        (Dialect(), {"max_tokens": 3, "temperature": 0.7}),
+        (Dialect(max_tokens_name="max_completion_tokens", send_temperature=False), {"max_completion_tokens": 3}),
+    ],
+)
+def test_a_requests_own_settings_are_sent_in_the_servers_form(dialect: Dialect, sent: dict[str, object]) -> None:
+    model = ModelSettings(model_name="m", max_tokens=5, temperature=0.0, presence_penalty=0.5)
+    own = Request(content=("?",), parameters={"max_tokens": 3, "temperature": 0.7})
+    request = json.loads(b"".join(RequestTemplate(model, dialect).body(own).pieces()))
+    assert {name: request[name] for name in request if name not in ("model", "messages")} == {
+        "presence_penalty": 0.5,
+        **sent,
+    }
+
+
+@pytest.mark.parametrize("name", ["", "n1"])
+def test_an_image_with_an_address_is_sent_by_it(name: str) -> None:
+    image = replace(picture(b"x"), address="https://host/a.png")
+    body = RequestTemplate(MODEL, Dialect()).body(Request(content=(image, "?")), [by_bytes(image, name)])
+    [part, _] = json.loads(b"".join(body.pieces()))["messages"][0]["content"]
+    named = {"uuid": name} if name else {}
+    assert part == {"type": "image_url", "image_url": {"url": "https://host/a.png"}, **named}
 
 
 def test_a_stream_is_requested_with_its_counts_of_tokens() -> None:
