@@ -14,6 +14,8 @@ from tests import forked
 from tests.pages.sheets_of_paper import WORDS, clean_folder, paper
 from tests.tasks.documents import mc_record
 from vqa_client.cli.main import run_command
+from vqa_client.cli.perturb import as_json, as_table
+from vqa_client.pages.legibility import Legibility, Recall
 from vqa_client.pages.page_files import read_page
 
 SPECS = ("jpeg:10", "noise", "blur")
@@ -143,6 +145,21 @@ def test_a_contact_sheet_shows_clean_pages_first(tmp_path: Path) -> None:
     done = command("pages-preview", "--images", clean, tmp_path / "out", "--output", sheet, "--page", "d1", "d2")
     assert done.stdout == f"{sheet}: 2 pages in 4 forms: clean, adv_blur, adv_jpeg_10, adv_noise\n"
     assert read_page(sheet.read_bytes(), "sheet").width > 4 * 420
+
+
+def test_legibility_is_a_line_for_each_folder() -> None:
+    forms = {
+        name: Legibility(documents=1, pages=1_000, mean=mean, worst=Recall(id="d\x1b", words=4, found=1))
+        for name, mean in (("clean", 1.0), ("adv_blur_40", 0.125))
+    }
+    assert as_table(forms).splitlines() == [
+        "words that an OCR reader reads back, in %",
+        "clean        mean 100.0  worst  25.0 (d\\x1b)  n = 1 document, 1,000 pages",
+        "adv_blur_40  mean  12.5  worst  25.0 (d\\x1b)  n = 1 document, 1,000 pages",
+    ]
+    (row, _) = json.loads(as_json(forms))
+    worst = {"id": "d\x1b", "words": 4, "found": 1}
+    assert row == {"folder": "clean", "documents": 1, "pages": 1_000, "mean": 1.0, "worst": worst, "worst_share": 0.25}
 
 
 def test_legibility_is_printed_for_every_folder(tmp_path: Path) -> None:

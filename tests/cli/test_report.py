@@ -13,6 +13,7 @@ import pytest
 from tests import forked
 from tests.html.samples import facts, failed, mixed, record, write_run
 from vqa_client.cli.main import run_command
+from vqa_client.cli.pages_beside import write_again
 
 ENDINGS = (".html", ".records.csv", ".summary.json", ".records.parquet", ".md")
 
@@ -29,7 +30,16 @@ def test_a_page_is_written_beside_the_log_and_nothing_else_is_touched(
         "clean_mc_eval.run.json",
     ]
     assert log.read_bytes() == before
-    assert "accuracy by the robust parser 60.0 % (50.2-69.1) of 100 questions, 85 answered" in capsys.readouterr().out
+    page = tmp_path / "clean_mc_eval.html"
+    assert capsys.readouterr() == (
+        "mc clean · org/model-7b\n"
+        "  accuracy by the robust parser 60.0 % (50.2-69.1) of 100 questions, 85 answered\n"
+        f"  {page}\n",
+        "",
+    )
+    page.unlink()
+    write_again(log)
+    assert not page.exists()
 
 
 def test_an_unfinished_run_is_called_so_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,10 +49,13 @@ def test_an_unfinished_run_is_called_so_in_the_terminal(tmp_path: Path, capsys: 
         file.write(b"{\n")
     assert run_command(["report", str(tmp_path)]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("mc clean · variant repeat/1 · ")
-    assert "accuracy by the robust parser 100.0 %" in told
-    assert "of 1 question of variant repeat/1, 1 answered; 2 variants, each in the page's table" in told
-    assert "; 2 of 5, not finished\n" in told
+    assert told.splitlines() == [
+        "mc clean · variant repeat/1 · org/model-7b",
+        "  accuracy by the robust parser 100.0 % (20.7-100.0) of 1 question of variant repeat/1, 1 answered; "
+        "2 variants, each in the page's table; 2 of 5, not finished",
+        "  1 line of the log can't be read: 3",
+        f"  {tmp_path / 'clean_mc_eval.html'}",
+    ]
     assert "\n  1 line of the log can't be read: 3\n" in told
 
 

@@ -139,6 +139,8 @@ def test_numbers_of_the_square_link_to_their_questions(tmp_path: Path) -> None:
     assert re.findall(r"side\.1=\w+\">(\d+)<small>(\S+?)&", page.source) == [(str(n), f"{n}0.0") for n in (1, 2, 3, 4)]
     assert ("org/one, %org/two, %" in page.text, "the run, %" in page.text) == (True, False)
     links = [str(link["href"]) for link in page.all("a") if str(link.get("href")).startswith("#side.0=")]
+    of_sides = [str(link["href"]) for link in page.all("a") if str(link.get("href")).startswith("#side.")]
+    assert of_sides[:2] == ["#side.0=not", "#side.1=not"]
     assert [link for link in links if "side.1" in link] == [
         f"#side.0={one}&side.1={other}" for one in ("right", "not") for other in ("right", "not")
     ]
@@ -262,7 +264,8 @@ def test_tables_give_every_text_back(csv_safe: bool, tmp_path: Path) -> None:
 
 def test_every_file_of_a_small_comparison(tmp_path: Path) -> None:
     a = [record("q1", groups={"kind": "x"}, cluster="i1"), record("q2", score=0.0, groups={"kind": "y"}), record("q3")]
-    b = [record("q1", score=0.0, groups={"kind": "x"}, cluster="i1"), record("q2", groups={"kind": "y"}), record("q4")]
+    b = [record("q1", score=0.0, groups={"kind": "x"}, cluster="i1"), record("q2", groups={"kind": "y"})]
+    b.append(record("q4", references=("pot", "kettle", "pot")))
     for _ in range(2):  # over its own files
         out = written(tmp_path, a, b)
     told = json.loads((out / "compare.json").read_text())
@@ -296,7 +299,7 @@ def test_every_file_of_a_small_comparison(tmp_path: Path) -> None:
         "q1,,i1,kettle,ok,kettle,1.0,ok,boat,0.0,x",
         "q2,,,kettle,ok,boat,0.0,ok,kettle,1.0,y",
         "q3,,,kettle,ok,kettle,1.0,,,,",
-        "q4,,,kettle,,,,ok,kettle,1.0,",
+        "q4,,,pot | kettle,,,,ok,kettle,1.0,",
     ]
     assert (out / "compare_groups.csv").read_text().splitlines() == [
         "a,b,field,value,n,clusters,accuracy_a,accuracy_b,difference,low,high,p,p_holm",
