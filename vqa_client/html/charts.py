@@ -31,14 +31,23 @@ class Point(Struct, frozen=True, kw_only=True):
     tally: Tally
 
 
-class Curve(Struct, frozen=True, kw_only=True):
+class Chart(Struct, frozen=True, kw_only=True):
+    """A chart of accuracies, in SVG's units."""
+
+    width: float
+    height: float
+
+    def level(self, share: float) -> float:
+        """The y coordinate of an accuracy in [0, 1]."""
+        return _height(share, self.height)
+
+
+class Curve(Chart, frozen=True, kw_only=True):
     """Accuracy over the steps of a field; `width` and `height` are those of the chart."""
 
     title: str
     field: str
     points: tuple[Point, ...]
-    width: float
-    height: float
 
     @property
     def small(self) -> bool:
@@ -57,12 +66,8 @@ class Curve(Struct, frozen=True, kw_only=True):
         lower = [f"{point.x:.1f},{point.y_low:.1f}" for point in reversed(self.points)]
         return " ".join(upper + lower)
 
-    def level(self, share: float) -> float:
-        """The y coordinate of an accuracy in [0, 1]."""
-        return _height(share, self.height)
 
-
-class Scatter(Struct, frozen=True, kw_only=True):
+class Scatter(Chart, frozen=True, kw_only=True):
     """Accuracies against a cost from 0 to `most`; each dot has its cost and the y coordinate of its label."""
 
     unit: str
@@ -70,10 +75,6 @@ class Scatter(Struct, frozen=True, kw_only=True):
     most: float
     width: float = 460.0
     height: float = 200.0
-
-    def level(self, share: float) -> float:
-        """The y coordinate of an accuracy in [0, 1]."""
-        return _height(share, self.height)
 
 
 class Bar(Struct, frozen=True, kw_only=True):
@@ -237,19 +238,14 @@ class RunLine(Struct, frozen=True, kw_only=True):
         return f"{self.name} {', '.join(label for _, _, label in self.points)}"
 
 
-class Lines(Struct, frozen=True, kw_only=True):
+class Lines(Chart, frozen=True, kw_only=True):
     """A chart with a line for each run over named steps."""
 
     title: str
     ticks: tuple[tuple[float, str], ...]
     lines: tuple[RunLine, ...]
-    width: float
     height: float = HEIGHT
     is_slope: bool = False
-
-    def level(self, share: float) -> float:
-        """The y coordinate of a share in [0, 1]."""
-        return _height(share, self.height)
 
 
 def steps(maps: Sequence[tuple[str, HeatMap]], description: Description) -> list[Lines]:

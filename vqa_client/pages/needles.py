@@ -16,11 +16,11 @@ from vqa_client.files import encode, replacing
 from vqa_client.scoring.short_answers import folded
 from vqa_client.tables.data_file import DataFile, read_index
 from vqa_client.tasks import longbench
+from vqa_client.tasks.longbench.report import DEPTHS
 
 NO_CONTEXT = "no_context"
 FEW_SENTENCES = "too_few_sentences"
 FEW_VALUES = "too_few_values_that_the_text_lacks"
-_DEPTHS = ("0-20%", "20-40%", "40-60%", "60-80%", "80-100%")
 _HINT = "needles go into LongBench-v2 records: _id and context, with difficulty, length, question and answer if known"
 # The benchmark's rule: .!? before white space, or an empty line. Ours excludes "Mrs." and the number in a list;
 # Chinese and Japanese full stops have no space after them.
@@ -176,7 +176,7 @@ def _nearest(ends: list[int], place: float) -> int:
 
 def depth(place: int, length: int) -> str:
     """The fifth of a text that contains a place; in a long table a needle may be far from its intended depth."""
-    return _DEPTHS[min(len(_DEPTHS) - 1, len(_DEPTHS) * place // length)]
+    return DEPTHS[min(len(DEPTHS) - 1, len(DEPTHS) * place // length)]
 
 
 def hide(text: str, secrets: Mapping[str, str], places: list[int]) -> str:

@@ -14,13 +14,13 @@ from typing import Any, Final, NamedTuple
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.shipped import install
+from vqa_client.tables.rows import DATA_ENDINGS
 
 SCHEME: Final = "hf:/"
 """The beginning of an address that was read as a path, which turns two slashes into one."""
 _ADDRESS: Final = re.compile(
     r"hf:/{1,2}(?P<name>[\w.-]+/[\w.-]+?)(?:@(?P<revision>[\w./-]+?))?(?::(?P<inside>[\w./*-]+))?"
 )
-_DATA: Final = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".tar")
 _SHARD: Final = re.compile(r"-\d{5}-of|\.")
 MEGABYTE: Final = 1_000_000
 _ROOM: Final = "make room there, or name another folder by HF_HUB_CACHE; the same command fetches what is missing"
@@ -128,7 +128,7 @@ def _choose_files(address: Address, names: Sequence[str], globs: Sequence[Sequen
     if globs:
         known = "; ".join(form[0] for form in globs)
         raise DataError(f"{address.name} has no data of this benchmark", hint=f"known forms are {known}")
-    data = [name for name in names if name.endswith(_DATA)]
+    data = [name for name in names if name.endswith(DATA_ENDINGS)]
     splits = sorted({_SHARD.split(name.removeprefix("data/"))[0] for name in data})
     chosen = [name for name in data if not address.inside or _is_of(name, address.inside)]
     if not chosen or (not address.inside and len(splits) > 1):

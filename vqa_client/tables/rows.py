@@ -15,6 +15,8 @@ FORMS_HINT = (
     "a data file is a JSON list of rows, one JSON object per line, comma- or tab-separated text with a header, all in "
     "UTF-8, or Parquet, or a tar of the webdataset form"
 )
+DATA_ENDINGS = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".tar")
+"""The endings of data files in a folder, or in a dataset of the hub."""
 _CELL = re.compile(r"(?:(?P<records>.+)\.)?(?P<row>\d+):(?P<column>.+?)(?:\[(?P<item>\d+)\])?", re.DOTALL)
 
 NumberedRow = tuple[int, dict[str, Any]]

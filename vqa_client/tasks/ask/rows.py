@@ -15,12 +15,11 @@ from vqa_client.settings.declared import AskSettings
 from vqa_client.tables.inside import open_table, short_name
 from vqa_client.tables.objects import home_of
 from vqa_client.tables.pictures import is_address, names_in
-from vqa_client.tables.rows import Here, NumberedRow, Table
+from vqa_client.tables.rows import DATA_ENDINGS, Here, NumberedRow, Table
 from vqa_client.tasks.ask.columns import BLANK, Mapped, value_of
 from vqa_client.tasks.ask.values import AnswerForm, choices_of, readings, text_of, texts_of, truth_of, turns_of
 from vqa_client.types import Question, Turn
 
-_DATA = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".tar")
 FOLDER, FILE = "folder", "file_name"
 
 
@@ -58,7 +57,9 @@ def tables_of(data: Path) -> list[Table]:
         owner = str(data).count("/") == 1 and not data.suffix
         hint = f"--data hf://{data} gets a dataset of this name" if owner else "give a file, a folder or a quoted glob"
         raise DataError(f"{data} does not exist", hint=hint)
-    files = sorted((path for path in data.iterdir() if path.suffix.lower() in _DATA), key=lambda p: natural_key(p.name))
+    files = sorted(
+        (path for path in data.iterdir() if path.suffix.lower() in DATA_ENDINGS), key=lambda p: natural_key(p.name)
+    )
     metadata = [path for path in files if path.stem == "metadata"]
     parquet = [path for path in files if path.suffix == ".parquet"]
     chosen = metadata[:1] or parquet or files
@@ -76,7 +77,7 @@ def state_of(data: Path | None) -> tuple[object, ...]:
         return ()
     paths = [Path(name) for name in glob.glob(str(data))] or [data]
     if data.is_dir():
-        paths += [path for path in data.rglob("*") if path.suffix.lower() in (*_DATA, *IMAGE_SUFFIXES)]
+        paths += [path for path in data.rglob("*") if path.suffix.lower() in (*DATA_ENDINGS, *IMAGE_SUFFIXES)]
     states = ((path, path.stat()) for path in paths if path.exists())
     return tuple((str(path), state.st_size, state.st_mtime_ns) for path, state in states)
 
