@@ -32,22 +32,24 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.fakes",
-        description="An OpenAI-compatible server that misbehaves as told; tests/fakes/README.md has examples.",
+        description="An OpenAI-compatible server that follows a script of faults; tests/fakes/README.md has examples.",
         epilog=f"The words of a script: {', '.join(sorted(words))}.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument(
         "--script", type=script, default="()", help="a word, or several composed: 'first_n(2, error(500))'"
     )
-    parser.add_argument("--kind", default="vllm", choices=sorted(KINDS), help="whose words its errors are in")
-    parser.add_argument("--host", default="127.0.0.1", help="the address to serve at")
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--tls", action="store_true", help="serve https with a certificate made on the way")
-    parser.add_argument("--start-after-s", type=float, default=0.0, help="refuse connections for that long")
-    parser.add_argument("--idle-close-s", type=float, default=None, help="close idle connections")
-    parser.add_argument("--model", action="append", dest="models", help="a served model's id; may be repeated")
-    parser.add_argument("--max-model-len", type=int, default=2048, help="tokens")
-    parser.add_argument("--no-parse", action="store_true", help="count bodies, don't read them")
+    kinds = "the kind of server whose refusals and fields it has (vllm)"
+    parser.add_argument("--kind", default="vllm", choices=sorted(KINDS), help=kinds)
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=0, help="the port to listen on (any that is free)")
+    parser.add_argument("--tls", action="store_true", help="serve https, with a certificate of its own")
+    parser.add_argument("--start-after-s", type=float, default=0.0, help="refuse connections for the first seconds")
+    parser.add_argument("--idle-close-s", type=float, default=None, help="close connections that are idle so long")
+    parser.add_argument(
+        "--model", action="append", dest="models", help="a served model's id, tiny-vlm; may be repeated"
+    )
+    parser.add_argument("--max-model-len", type=int, default=2048, help="the model's context in tokens (2048)")
+    parser.add_argument("--no-parse", action="store_true", help="count the bytes of bodies, and don't read them")
     return parser.parse_args()
 
 
@@ -78,8 +80,8 @@ def _serve(given: argparse.Namespace) -> None:
         parse_bodies=not given.no_parse,
     ) as server:
         ca_file = server.ca_file if given.tls else None
-        told = {"base_url": server.base_url, "origin": server.origin, "port": server.port, "ca_file": ca_file}
-        print(json.dumps(told), flush=True)
+        served = {"base_url": server.base_url, "origin": server.origin, "port": server.port, "ca_file": ca_file}
+        print(json.dumps(served), flush=True)
         while not stopping.wait(PARENT_CHECK_S) and os.getppid() == parent:
             pass
 
