@@ -231,12 +231,24 @@ def test_a_mistake_in_a_benchmarks_file_is_named_with_its_place(
     assert "vqa_client/cli" not in shown
 
 
-def test_selftest_makes_each_prompt_and_its_ideal_reply(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('"{question}\\nReply with the number alone."', "lambda question: question.lost", "question.lost"),
+        (
+            "best_of(relaxed), ",
+            "lambda answer, question: None, ",
+            "no metric of receipts returns a score\nhint: does its",
+        ),
+    ],
+)
+def test_selftest_finds_an_error_of_a_prompt_and_a_metric_without_scores(
+    before: str, after: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = receipts(tmp_path)
-    text = path.read_text().replace('"{question}\\nReply with the number alone."', "lambda question: question.lost")
-    path.write_text(text)
+    path.write_text(path.read_text().replace(before, after))
     assert run_command(["selftest", str(path), "--data", str(tmp_path / "receipts")]) == 2
-    assert "question.lost" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("score", ["answer == '12.40'", "1 + 2e-16"])

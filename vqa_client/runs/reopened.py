@@ -287,10 +287,11 @@ class Tested(Struct, frozen=True, kw_only=True):
 def selftest(settings: RunSettings) -> Tested:
     """Load the data, make the prompt of every question with a reference, and score its ideal reply.
 
-    It needs no server and no image. Raises DataError if no question has a reference.
+    It needs no server and no image. Raises DataError if no question has a reference, and
+    UsageError if no metric returns a score.
     """
     tested = open_benchmark(settings)
-    total, faults = 0, list[ReferenceFault]()
+    total, scores, faults = 0, 0, list[ReferenceFault]()
     for part in tested.parts(finds_images=False):
         for question in part.loaded.questions:
             if not question.references:
@@ -299,6 +300,7 @@ def selftest(settings: RunSettings) -> Tested:
             tested.task.content(question)
             reply = tested.benchmark.ideal_reply(question)
             answer, score = judge(Completion(text=reply), question, tested.task)
+            scores += len(score.parts)
             low = [
                 f"{name} is {value:g}" for name, value in score.parts.items() if value < 1 and not name.startswith("n_")
             ]
@@ -308,4 +310,6 @@ def selftest(settings: RunSettings) -> Tested:
                 faults.append(ReferenceFault(question_id=question.id, reply=reply, reason=", ".join(low)))
     if not total:
         raise DataError("no question has an answer to test", hint="--split names a split whose answers are public")
+    if not scores and not faults:
+        raise UsageError(f"no metric of {tested.benchmark.name} returns a score", hint="does its function return one?")
     return Tested(total=total, faults=tuple(faults))
