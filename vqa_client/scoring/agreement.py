@@ -46,7 +46,7 @@ class Kappa(Struct, frozen=True, kw_only=True):
     clusters: int
 
 
-def joint_rating(ratings: Sequence[float | None], *, graded: bool = False) -> float | None:
+def joint_rating(ratings: Sequence[float | None], *, graded: bool) -> float | None:
     """The rating that more than half of the raters give, in any order; None if there is none.
 
     Raters without a rating count, too. Of grades it is the median, if more than half of the raters give one.

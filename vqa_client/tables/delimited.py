@@ -46,7 +46,7 @@ class DelimitedTable(Table):
     `header` names the columns of a file without a header line.
     """
 
-    def __init__(self, path: Path, header: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: Path, header: tuple[str, ...]) -> None:
         super().__init__(path)
         self._delimiter = ","
         self._width = 0

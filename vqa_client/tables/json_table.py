@@ -28,7 +28,7 @@ class JsonTable(Table):
     key. Rows of `annotations` get the fields of their image, if the object has `images` too.
     """
 
-    def __init__(self, path: Path, records: str = "") -> None:
+    def __init__(self, path: Path, records: str) -> None:
         super().__init__(path)
         self._text = _map_file(path)
         self._begin = len(_BOM) if self._text[: len(_BOM)] == _BOM else 0

@@ -142,11 +142,11 @@ def page_in_cell(name: str, document: bytes) -> bytes:
     return _page(PageJob(match["document"], int(match["page"]), int(match["dpi"])), document)
 
 
-def written_or_drawn(pages: Sequence[str], document: Sequence[str], dpi: int = 144) -> tuple[str, ...]:
-    """The pages if they are files; else as many pages of the document in a cell, drawn at `dpi`."""
+def written_or_drawn(pages: Sequence[str], document: Sequence[str]) -> tuple[str, ...]:
+    """The pages if they are files; else as many pages of the document in a cell, drawn at 144 dpi."""
     if len(document) != 1 or (pages and os.path.isfile(pages[0])):
         return tuple(pages)
-    return tuple(f"{document[0]}#{number}@{dpi}" for number in range(1, len(pages) + 1))
+    return tuple(f"{document[0]}#{number}@144" for number in range(1, len(pages) + 1))
 
 
 def page_texts(path: str, content: bytes | None = None) -> list[str]:

@@ -82,13 +82,13 @@ def vqa(answer: str, references: Iterable[str]) -> float:
     return max((_in_or_close(line(answer), line(reference), _few_words) for reference in references), default=0.0)
 
 
-def vqa_case_sensitive(answer: str, references: Iterable[str], *, single: bool = False) -> float:
+def vqa_case_sensitive(answer: str, references: Iterable[str], *, single: bool) -> float:
     """The same with case. A `single` reference isn't in a list: a short one may also be close, a long one scores 0."""
     rule = _in_or_close if not single else _short_only
     return max((rule(one_line(answer), one_line(reference), _few_words) for reference in references), default=0.0)
 
 
-def vqa_chinese(answer: str, references: Iterable[str], *, single: bool = False) -> float:
+def vqa_chinese(answer: str, references: Iterable[str], *, single: bool) -> float:
     """The same without case and spaces; a short reference has fewer than four parts between commas."""
     rule = _in_or_close if not single else _short_only
     text = line(answer).replace(" ", "")

@@ -147,7 +147,7 @@ _BESIDE = lazily(r"\b(?:others?|another|also|candidates?|options?|possib\w+)\b")
 class Clauses:
     """The clauses of `text` from `containment.read`; a `secret` isn't a number that the text calls another thing."""
 
-    def __init__(self, text: str, mentions: Sequence[int] = (), *, secret: bool = True) -> None:
+    def __init__(self, text: str, mentions: Sequence[int], *, secret: bool = True) -> None:
         self.text = text
         self._secret = secret
         lower = text.lower()
