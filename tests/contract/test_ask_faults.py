@@ -194,6 +194,53 @@ def test_a_column_of_many_values_is_not_a_group(values: int, is_group: bool) -> 
     assert (column.values is not None) == is_group
 
 
+KNOWN = {
+    "messages": "messages conversations conversation",
+    "question": "question query prompt instruction input text",
+    "image": "image images image_path image_paths image_file img img_path filename file_name file_names pictures "
+    "picture photo path url image_url image_base64 base64 image_b64 image_data image_bytes bytes",
+    "choices": "choices options candidates multiple_choices",
+    "answer": "answer answers target label gold ground_truth gt reference references response output correct solution "
+    "caption folder",
+    "id": "question_id id _id qid index idx uid sample_id key __key__",
+    "groups": "category l2-category type question_type answer_type difficulty subject subset split source task length",
+    "document": "image_id doc_id document docId page_id",
+}
+
+
+@pytest.mark.parametrize("role", KNOWN)
+def test_a_column_is_known_by_each_of_its_names(role: str) -> None:
+    for name in KNOWN[role].split():
+        columns = {each: Column() for each in dict.fromkeys(("question", name) if role != "question" else (name,))}
+        for column in columns.values():
+            column.add("a")
+            column.add("b")
+        found = getattr(mapped(columns, 2, {}, is_file=lambda name: False), role)
+        assert found == (name if isinstance(found, str) else (name,)), name
+
+
+@pytest.mark.parametrize(
+    ("names", "role", "found"),
+    [
+        ("Question", "question", "Question"),
+        ("QUES-TION x", "question", "QUES-TION"),
+        ("choice_A choice_B choice_10", "choices", "choice_A choice_B choice_10"),
+        ("option2 option1 Option3", "choices", "option1 option2 Option3"),
+        ("image_2 image_1", "image", "image_1 image_2"),
+        ("pictures_a pictures_b", "image", "pictures_a pictures_b"),
+        ("image_1", "image", ""),
+        ("A B C", "choices", "A B C"),
+        ("B C", "choices", ""),
+    ],
+)
+def test_names_are_compared_without_case_and_signs_and_series_are_in_order(names: str, role: str, found: str) -> None:
+    columns = {name: Column() for name in names.split()}
+    for column in columns.values():
+        column.add("a")
+    value = getattr(mapped(columns, 1, {}, is_file=lambda name: False), role)
+    assert (value if isinstance(value, str) else " ".join(value)) == found
+
+
 def test_the_column_of_image_ids_is_preferred_among_columns_of_documents() -> None:
     columns = {name: Column() for name in ("question", "doc_id", "image_id", "answer")}
     for column in columns.values():
