@@ -173,7 +173,6 @@ def _gif_sub_blocks(data: bytes, start: int) -> int:
     return start + 1
 
 
-_WEBP_FLAGS: tuple[tuple[int, Oddity], ...] = ((0x02, "animated"), (0x10, "alpha"))
 _WEBP_KINDS: dict[bytes, Oddity] = {b"ANIM": "animated", b"ANMF": "animated", b"ALPH": "alpha"}
 
 
@@ -192,7 +191,7 @@ def webp(data: bytes) -> Header:
         if len(body) != length:
             odd.add("cut")
         if not kinds:
-            width, height = _webp_size(kind, body, odd)
+            width, height = _webp_size(kind, body)
         kinds.add(kind)
         odd |= _webp_chunk(kind, body)
         start += 8 + length + (length & 1)
@@ -201,9 +200,8 @@ def webp(data: bytes) -> Header:
     return width, height, odd
 
 
-def _webp_size(kind: bytes, body: memoryview, odd: set[Oddity]) -> tuple[int, int]:
+def _webp_size(kind: bytes, body: memoryview) -> tuple[int, int]:
     if kind == b"VP8X":
-        odd.update(name for flag, name in _WEBP_FLAGS if body[0] & flag)
         return 1 + int.from_bytes(body[4:7], "little"), 1 + int.from_bytes(body[7:10], "little")
     if kind == b"VP8L":
         (bits,) = struct.unpack_from("<I", body, 1)
