@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -15,7 +17,19 @@ from vqa_client.benchmark import Benchmark, Content, Metric, Place, Prompt, numb
 from vqa_client.errors import DataError, UsageError
 from vqa_client.scoring.choices.circular import as_shown
 from vqa_client.task import visible
-from vqa_client.tasks import blink, countbench, mathvista, mmstar, realworldqa, vstar
+from vqa_client.tasks import (
+    blink,
+    countbench,
+    mathverse,
+    mathvision,
+    mathvista,
+    mm_niah,
+    mmmu,
+    mmmu_pro,
+    mmstar,
+    realworldqa,
+    vstar,
+)
 from vqa_client.tasks.choices import ChoiceRow
 from vqa_client.types import Choosing, Question
 
@@ -270,3 +284,39 @@ def test_prompt_forms_are_those_of_the_harnesses() -> None:
             assert [part if isinstance(part, str) else images[part - 1] for part in content] == parts, case
             compared += 1
     assert compared == 66
+
+
+def further() -> Iterator[tuple[str, Any]]:
+    """Questions of kinds that the samples lack, with the names of their benchmarks."""
+    marked: dict[str, Any] = {"question": "See <image 1>?", "images": ("1.png", "2.png"), "answer": ("A",)}
+    marked["options"] = ("<image 2>", "cat")
+    for tail in ("", "\nA. 1\nB. 2"):
+        row = realworldqa.Row(question=f"How many?{tail}", image="1.png", answer="2")
+        yield "realworldqa", realworldqa.question(row, HERE)
+    for file, folder in (("MMMU_Pro_10c", ""), ("MMMU_Pro_V", ""), ("test", mmmu_pro.FOUR)):
+        shown = mmmu_pro.Row(**marked | {"answer": "A"}, id="1")
+        yield "mmmu-pro", mmmu_pro.question(shown, Place(file, 0, "test", folder))
+    for changes in ({}, {"options": (), "question": "<image 1> How many?"}):
+        yield "mmmu", mmmu.question(mmmu.Row(id="test_Art_1", **marked | changes), HERE)
+    for options in ((), ("A", "B"), ("1", "2")):
+        drawn = mathvision.Row(id="1", question="Which <image1>?", answer="A", image="1.png", options=options)
+        yield "mathvision", mathvision.question(drawn, HERE)
+    for text in ("", "Which?\nChoices:\nA:1\n(B) 2"):
+        for kind in ("multi-choice", "free-form"):
+            posed = mathverse.Row(sample_index="1", question=text, answer="A", question_type=kind)
+            yield "mathverse", mathverse.question(posed, HERE)
+    for task, answer, choices in (("retrieval-text", "x", None), ("counting-text", [1], None), ("x", 0, ["é", "b"])):
+        meta = mm_niah.Meta(choices=choices)
+        hidden = mm_niah.Row(
+            id="1", question="Which?", answer=answer, context="Old.<image>", images=("a.jpg",), meta=meta
+        )
+        yield "mm-niah", mm_niah.question(hidden, Place(f"{task}-val", 0, "val"))
+
+
+def test_prompts_of_questions_that_samples_lack_stay_letter_by_letter() -> None:
+    asked = []
+    for name, each in further():
+        benchmark = benchmark_of(name)
+        forms = [benchmark, *(benchmark.with_prompt_form(form) for form in benchmark.prompt_forms)]
+        asked.append((each.text, each.choices, each.references, [form.task().content(each) for form in forms]))
+    assert sha256("\n".join(map(repr, asked)).encode()).hexdigest()[:12] == "430beccd3662", asked
