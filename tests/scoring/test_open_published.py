@@ -8,7 +8,7 @@ import pytest
 from tests.tasks.declared import GOLDENS, golden, needs_goldens
 from vqa_client.benchmark import Place
 from vqa_client.scoring.maths import same_maths
-from vqa_client.tasks import mathvision, mathvista, ocrbench_v2
+from vqa_client.tasks import mathvision, mathvista, mmmu, ocrbench_v2
 from vqa_client.types import Question
 
 LATEX_SYMPY = [
@@ -163,6 +163,31 @@ def test_mathvisions_fractions_may_have_no_braces(reply: str) -> None:
         assert mathvision.right(given, question) == ((given, reference) in same), given
     both = Question(id="1", text="?", references=("\\frac{1}{2}\\sqrt{3}",))
     assert (mathvision.right("\\frac12\\sqrt{3}", both), mathvision.right("\\frac12\\sqrt{5}", both)) == (1, 0)
+
+
+EXTRACTED = {
+    "a": ("The answer is A.", "\\boxed{(a)}", "{A}"),
+    "b": ("It is (B).", "B\nbecause", "(B)\nx", "(B) B\nx", "the answer is {B}"),
+    "2": ("\\boxed{1} or \\boxed{2}", "The final answer is 2. Or not", "The correct answer is: 2\nmore", "x=2"),
+    "5": ("so the value is 5.", "x \\approx 5", "the answer should be 5. So", "$5$", "5\\%", "\\$5", "5\\!"),
+    "{5}": ("\\text{5}", "\\mbox{5}"),
+    "(1,2)": ("\\left(1, 2\\right)", "(1,\\,2)"),
+    "\\begin{pmatrix}1\\end{pmatrix}": ("\\begin{bmatrix}1\\end{bmatrix}",),
+    "\\frac12": ("\\tfrac12", "\\dfrac12"),
+    "\\frac{1}{2}": (".5", "1 / 2", "0.5"),
+    "f": ("F",),
+}
+
+
+def test_mathvisions_script_extracts_the_answer() -> None:
+    found = {reply: mathvision.extracted(reply) for replies in EXTRACTED.values() for reply in replies}
+    assert found == {reply: answer for answer, replies in EXTRACTED.items() for reply in replies}
+
+
+def test_vlmevalkit_compares_mmmus_open_answers_with_other_answers() -> None:
+    question = Question(id="1", text="?", references=("red",))
+    replies = {"red": 1, "A": 1, "Other Answers": 0, "B red": 0, "red, no other answers": 0}
+    assert {reply: mmmu.kit_right(reply, question) for reply in replies} == replies
 
 
 def test_ocrbench_v2s_tasks_are_in_their_published_groups() -> None:
