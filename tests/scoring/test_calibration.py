@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.choices.modes import Calibrating, Calibration
+from vqa_client.scoring.choices.modes import Bin, Calibrating, Calibration
 
 
 def of(*questions: tuple[float, bool, float] | tuple[float, bool, float, float]) -> Calibration:
@@ -28,6 +28,15 @@ def test_a_question_counts_by_its_weight() -> None:
     assert of((0.75, True, 0.0625, 30.0), (0.75, False, 0.5625, 10.0)) == Calibration(
         n=2, expected_error=0.0, brier=0.1875
     )
+
+
+def test_a_bin_has_the_means_of_its_questions_by_weight() -> None:
+    calibrating = Calibrating()
+    for question in ((0.72, True, 0.1, 3.0), (0.78, False, 0.1, 1.0), (1.0, True, 0.0), (0.05, False, 0.0, 0.0)):
+        calibrating.add(*question)
+    sure, surest = calibrating.bins()
+    assert (sure.n, surest) == (2, Bin(n=1, confidence=1.0, accuracy=1.0))
+    assert (sure.confidence, sure.accuracy) == pytest.approx((0.735, 0.75))
 
 
 def test_no_question_has_no_figures() -> None:
