@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests import forked
 from tests.client.check.playing import seeing
@@ -15,12 +16,52 @@ from tests.fakes.received import Received
 from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
 from tests.fakes.words import error, ignores_images, only_path, require_key
+from vqa_client.cli.check import as_json, as_text
+from vqa_client.client.probing.findings import Checked, Finding
 
 ENGINES = ("direct", "httpx2", "openai")
 
 
 def check(*words: str) -> subprocess.CompletedProcess[str]:
     return forked.run(["check", *words], text=True)
+
+
+KIND = Finding(name="kind", text="vllm")
+FEW = Finding(name="picture_tokens", level="warning", text="few\x1b", hint="look")
+BLIND = Finding(name="sight", level="unusable", text="blind")
+GONE = Finding(name="reachable", level="unusable", text="no answer from http://h/v1", hint="is it running?")
+SIGNS = "1.2 s; ! is a warning, - something to know, X makes the server unusable"
+
+
+@pytest.mark.parametrize(
+    ("model", "findings", "lines"),
+    [
+        (
+            "m",
+            (KIND, FEW, Finding(name="speed", level="note", text="slow"), FEW),
+            [
+                *("usable, with 2 warnings: m at http://h/v1", "checked found", "ok kind vllm"),
+                *("! picture tokens few\\x1b", "hint: look", "- speed slow", "! picture tokens few\\x1b", "hint: look"),
+            ],
+        ),
+        (
+            "",
+            (KIND, FEW),
+            ["usable, with 1 warning: http://h/v1", "checked found", "ok kind vllm", "! picture", "hint"],
+        ),
+        ("", (KIND,), ["usable: http://h/v1", "checked found", "ok kind vllm"]),
+        ("m", (KIND, BLIND), ["unusable: m at http://h/v1: blind", "checked found", "ok kind vllm", "X sight blind"]),
+        ("m", (GONE,), ["unusable: no answer from http://h/v1", "hint: is it running?"]),
+    ],
+)
+def test_findings_are_a_verdict_and_a_table(model: str, findings: tuple[Finding, ...], lines: list[str]) -> None:
+    checked = Checked(base_url="http://h/v1", model=model, findings=findings, took_s=1.25)
+    shown = [" ".join(line.split()) for line in as_text(checked).splitlines() if line.strip(" ─")]
+    assert [line[: len(part)] for line, part in zip(shown, lines, strict=False)] == lines
+    assert shown[len(lines) :] == ([SIGNS] if findings != (GONE,) else [])
+    told = as_json(checked)
+    assert (told["usable"], told["verdict"]) == (not lines[0].startswith("un"), lines[0])
+    assert as_text(replace(checked, took_s=0.0)).count(SIGNS[5:]) == 0
 
 
 def test_a_good_server_gets_a_verdict_a_table_and_exit_code_0() -> None:

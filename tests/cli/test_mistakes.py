@@ -355,5 +355,6 @@ def test_every_benchmark_takes_the_same_options_without_noise_in_its_help(
     asked, divided = ["Data", "Server", "Request", "Run", "Questions", "Images"], "Several processes or machines"
     panels = [*asked, "Batch", *judge, "Limits", divided, "Dry run"]
     assert re.findall("^╭─ (.*?) ─", shown, re.MULTILINE) == panels
+    assert f"Example: vqa-client {' '.join(command)} --" in " ".join(shown.split())
     assert "default: (" not in shown
     assert "default: False" not in shown
