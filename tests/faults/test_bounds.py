@@ -21,6 +21,7 @@ from tests.fakes.words import barrier, delay, first_n, oracle
 from tests.faults.commands import ROOT, command_line, environment, ran
 from tests.faults.questions import Questions, linked_pages, noise_png
 from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES
+from vqa_client.client.session import affordable_workers
 from vqa_client.progress import Progress
 from vqa_client.types import Record
 
@@ -228,6 +229,29 @@ async def test_a_reply_of_megabytes_never_blocks_the_loop(
     server = fault_process(f"answer({unit!r} * ({4_000_000 // len(unit)}) + '\\nThe answer is C.')")
     assert await stays_free(of, server.base_url, max_workers=2) < 2 * LAG_S
     assert {record["answer"] for record in of.records()} == {"C"}
+
+
+MOST = resource.RLIM_INFINITY
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "workers", "raised"),
+    [
+        *((MOST, MOST, 200, None), (274, 999, 200, None), (273, MOST, 200, 274), (50, 274, 200, 274)),
+        *((50, 226, 200, 226), (50, 225, 199, 225), (50, 100, 74, 100), (10, 20, 1, 20)),
+    ],
+)
+def test_workers_share_the_files_that_the_system_allows(
+    soft: int, hard: int, workers: int, raised: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits, notes = list[tuple[int, int]](), list[str]()
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, given: limits.append(given))
+    monkeypatch.setattr(os, "listdir", lambda _: ["0"] * 10)
+    assert affordable_workers(200, notes.append) == workers
+    assert limits == ([] if raised is None else [(raised, hard)])
+    note = f"{workers} workers instead of 200: the system allows {hard} open files (ulimit -Hn)"
+    assert notes == ([] if workers == 200 else [note])
 
 
 def test_a_hard_limit_of_open_files_takes_workers_and_no_question(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from vqa_client.client.body import Dialect, RequestTemplate
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.session import named_model
+from vqa_client.client.session import addressed, named_model
 from vqa_client.errors import UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.runs.plan import described_settings, model_identity
@@ -46,6 +46,21 @@ def test_a_run_is_the_same_by_options_and_by_a_config() -> None:
     model = named_model(by_line, None)
     assert model is not None
     assert model_identity(model, by_line) == model_identity(CONFIG, by_config)
+
+
+def test_a_configs_address_and_timeout_count_unless_an_option_gives_them() -> None:
+    config = ModelSettings(model_name="m", max_tokens=5, timeout=9.0, base_url="http://config/v1")
+    line = {"base_url": "http://line/v1", "timeout": 3.0, "model": "x"}
+    for given, address, timeout, name in (({}, "http://config/v1", 9.0, "m"), (line, "http://line/v1", 3.0, "x")):
+        settings = mc(**given)
+        model = named_model(settings, config)
+        assert model is not None
+        assert (addressed(settings, config).base_url, model.timeout, model.model_name) == (address, timeout, name)
+    for bare in (None, CONFIG):
+        settings = mc()
+        assert addressed(settings, bare) is settings
+    served = named_model(mc(), None, "served")
+    assert (named_model(mc(), None), served and served.model_name) == (None, "served")
 
 
 def test_options_replace_fields_of_the_config_and_leave_the_others() -> None:
