@@ -9,8 +9,8 @@ import pytest
 
 from vqa_client.client.body import Dialect, RequestTemplate
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.session import addressed, named_model
-from vqa_client.errors import UsageError
+from vqa_client.client.session import addressed, named_model, open_session
+from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.runs.plan import described_settings, model_identity
 from vqa_client.settings.own_commands import McSettings
@@ -61,6 +61,16 @@ def test_a_configs_address_and_timeout_count_unless_an_option_gives_them() -> No
         assert addressed(settings, bare) is settings
     served = named_model(mc(), None, "served")
     assert (named_model(mc(), None), served and served.model_name) == (None, "served")
+
+
+async def test_a_key_that_may_not_list_models_is_enough_if_the_model_is_named() -> None:
+    wire = httpx2.MockTransport(lambda _: httpx2.Response(403, json={"error": {"message": "no"}}))
+    settings = mc(base_url="http://server/v1", api_key="k")
+    async with open_session(settings, CONFIG, note=print, transport=wire) as session:
+        assert (session.model.model_name, session.server["models"]) == ("m", [])
+    with pytest.raises(ServerUnusable, match=r"^http://server/v1 refuses the key \(HTTP 403\): no$"):
+        async with open_session(settings, None, note=print, transport=wire):
+            pass
 
 
 def test_options_replace_fields_of_the_config_and_leave_the_others() -> None:
