@@ -108,16 +108,18 @@ CALLS = [
         (status, "slow", Unreachable, "a new batch: HTTP {status}: slow", "")
         for status in (408, 409, 425, 429, 500, 503)
     ),
-    *((status, "no", RequestRefused, "a new batch: HTTP {status}: no", None) for status in (400, 401, 403, 410, 422)),
+    *((status, "no", RequestRefused, "a new batch: HTTP {status}: no", "") for status in (400, 410, 422)),
+    *((status, "no", RequestRefused, "a new batch: HTTP {status}: no", CODES[status].hint) for status in (401, 403)),
+    (400, "no " * 300, RequestRefused, f"a new batch: HTTP 400: {('no ' * 300)[:500]}", ""),
     *(
         (status, "no", RequestRefused, "http://gpu/v1 has no batches (a new batch: HTTP {status}: no)", NO_BATCHES)
         for status in (404, 405)
     ),
     (413, "no", RequestRefused, "a new batch: HTTP 413: no", MEGABYTES),
     (400, "file too large", RequestRefused, "a new batch: HTTP 400: file too large", MEGABYTES),
-    (404, "no such batch", RequestRefused, "batch b1: HTTP 404: no such batch", None),
+    (404, "no such batch", RequestRefused, "batch b1: HTTP 404: no such batch", CODES[404].hint),
     (0, "lost", Unreachable, "a new batch: lost", ""),
-    (400, "no", RequestRefused, "the upload of f.jsonl: HTTP 400: no", None),
+    (400, "no", RequestRefused, "the upload of f.jsonl: HTTP 400: no", ""),
     (403, "no", RequestRefused, "the server's files: HTTP 403: no", CODES[403].hint),
     (503, "slow", Unreachable, "the server's batches: HTTP 503: slow", ""),
     (503, "slow", Unreachable, "file f1: HTTP 503: slow", ""),
@@ -127,7 +129,7 @@ CALLS = [
 
 @pytest.mark.parametrize(("status", "text", "error", "message", "hint"), CALLS)
 async def test_a_failed_call_is_transient_or_refused_with_a_hint(
-    status: int, text: str, error: type[ServerUnusable], message: str, hint: str | None, monkeypatch: pytest.MonkeyPatch
+    status: int, text: str, error: type[ServerUnusable], message: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     openai = pytest.importorskip("openai")
     monkeypatch.setattr("vqa_client.batch.service.RETRIES", 0)
@@ -135,7 +137,7 @@ async def test_a_failed_call_is_transient_or_refused_with_a_hint(
     def reply(request: httpx2.Request) -> httpx2.Response:
         if not status:
             raise httpx2.ConnectError(text)
-        return httpx2.Response(status, json={"error": {"message": text, "code": "x"}})
+        return httpx2.Response(status, json={"error": {"message": text, **({} if status == 410 else {"code": "x"})}})
 
     wire = httpx2.MockTransport(reply)
     async with httpx2.AsyncClient(transport=wire) as http:
@@ -152,7 +154,9 @@ async def test_a_failed_call_is_transient_or_refused_with_a_hint(
         with pytest.raises(error) as caught:
             await (call() if call else service.create("f1", {}))
     assert (type(caught.value), str(caught.value)) == (error, message.format(status=status))
-    assert hint is None or caught.value.hint == hint
+    assert caught.value.hint == hint
+    if isinstance(caught.value, RequestRefused) and hint not in (NO_BATCHES, MEGABYTES):
+        assert caught.value.code == ("" if status == 410 else "x")
 
 
 async def test_a_batch_server_with_tls_is_verified_by_the_settings_authorities(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.client.check.playing import refused, said
+from tests.client.check.playing import endpoint_playing, refused, said
 from vqa_client.client.check.examine import (
     Connected,
     connections_finding,
@@ -16,6 +16,7 @@ from vqa_client.client.check.examine import (
     proxy_finding,
     try_connections,
 )
+from vqa_client.client.probe import Served, wait_for_server
 from vqa_client.client.probing.findings import Finding
 from vqa_client.client.probing.identity import Evidence, identity_findings, kind_of
 
@@ -36,6 +37,40 @@ def test_a_server_without_a_header_is_known_by_its_model_card(owner: str, kind: 
     cards = ({"id": "m", "owned_by": owner},)
     for version, kept in (("1.2", "1.2"), (7, None)):
         assert kind_of(said("B"), Evidence(cards=cards, version={"version": version})) == (kind, kept)
+
+
+@pytest.mark.parametrize(
+    ("cards", "loaded", "tokens"),
+    [
+        ([], None, None),
+        ([{"id": "a", "max_model_len": 8}], "a", 8),
+        ([{"id": "a", "max_model_len": 8}, {"id": "b"}], None, None),
+        ([{"id": "a", "max_model_len": 8}, {"id": "b", "max_model_len": 9, "loaded": True}], "b", 9),
+        ([{"id": "a", "max_model_len": 8, "root": "r"}, {"id": "second name", "root": "r"}], "a", 8),
+        ([{"id": "adapter", "parent": "a", "root": "x"}, {"id": "a", "max_model_len": 8}], "a", 8),
+    ],
+)
+def test_the_models_that_a_server_lists_may_show_which_it_serves(
+    cards: list[dict[str, Any]], loaded: str | None, tokens: int | None
+) -> None:
+    served = Served(base=httpx2.URL("http://h/v1"), cards=tuple(cards))
+    assert (served.loaded, served.context_length, served.in_batches) == (loaded, tokens, False)
+    assert served.models == tuple(card["id"] for card in cards)
+
+
+async def test_a_server_that_is_waited_for_is_noted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.client.probe.POLL_S", 0.001)
+    refused, notes = iter((True, True, True)), list[str]()
+
+    def play(_: dict[str, Any], request: httpx2.Request) -> httpx2.Response:
+        if next(refused, False):
+            raise httpx2.ConnectError("refused")
+        return httpx2.Response(200, json={"data": [{"id": "m"}]})
+
+    endpoint = endpoint_playing(play)
+    served = await wait_for_server(endpoint, [endpoint.base], patience_s=60, note=notes.append)
+    assert served.models == ("m",)
+    assert notes == ["waiting up to 60 s for http://server/v1: nothing listens on server:80"]
 
 
 @pytest.mark.parametrize(("loaded", "level"), [("b", "warning"), ("", "ok"), (7, "ok"), (["b"], "ok")])
