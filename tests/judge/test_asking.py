@@ -143,6 +143,26 @@ def test_a_grade_is_worth_its_place_on_the_scale(
     assert run.judged(server.base_url, "--kind", "grade", "--scale", "0-3") == 2  # another scale is another run
 
 
+def test_one_command_judges_all_runs_of_a_folder_and_only_by_judges_that_pass(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    runs = [Run(tmp_path / name, RIGHT_AND_WRONG[:4]) for name in ("one", "two")]
+    good = runs[0].config("good", fault_server(answer(honest)).base_url)
+    bad = runs[0].config("bad", fault_server("VERDICT: correct").base_url)
+    given = ["judge", str(tmp_path), "--judge", good, "--check"]
+    assert run_command(given) == 0
+    assert run_command([*given, "--judge", bad]) == 3
+    assert run_command(given) == 0  # the other judge's log is still beside the run
+    for run in runs:
+        found = run.found("correct")
+        assert [each["judge"]["name"] for each in found["verdicts"]] == ["bad", "good"]  # one judge is not a majority
+        assert counts(found, 1) == (4, 0, 0)
+        assert (found["pairs"], found["fleiss"]) == ({}, None)
+        assert "bad has judged nothing: it is left out of kappas and majority" in found["notes"]
+        settings = JudgeSettings(results=run.log, kind="correct")
+        assert [each.name for each in judges_of(JudgedRun(settings, "correct"), settings)] == ["good"]
+
+
 def test_a_judge_may_be_the_name_of_a_served_model(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,10 +18,7 @@ from tests.judge.injections import INJECTIONS
 from tests.judge.judged import Run, counts, first_label, honest, material, obedient, on_judgements
 from vqa_client.cli.main import run_command
 from vqa_client.errors import UsageError
-from vqa_client.judge.beside import judges_of
-from vqa_client.judge.loading import JudgedRun
 from vqa_client.reports.logged_run import read_run
-from vqa_client.settings.judge import JudgeSettings
 
 RIGHT_AND_WRONG = [f"It is city {n if n % 3 else n + 1}" for n in range(30)]
 """Every third reply is wrong; the rule, which wants only the city, calls none right."""
@@ -148,6 +145,10 @@ def test_each_kind_scores_by_its_verdicts(
     log = run.log.parent / f"capitals.judge-{kind}.records.jsonl"
     declared = read_run(log).facts.description
     measures = {"grade": "grade by the judge", "pair": "better by the judge"}
+    scale = "highest_grade " * (kind == "grade")
+    assert " ".join(read_run(log).facts.identity) == (
+        f"task variant kind prompt_version with_images {scale}judged model images server"
+    )
     assert declared.measure == measures.get(kind, "right by the judge")
     assert list(declared.metrics.values()) == [
         "undecided as wrong",
@@ -274,6 +275,8 @@ def test_another_model_that_answers_ends_the_run(
     assert run.judged(server.base_url, "--which", "unparsed", "--limit", "0") in (0, 2)
     assert run.judged(server.base_url, "--limit", "4") == 0
     server.script = answer(honest, extra={"model": "judge-2"})
+    assert run.judged(server.base_url, "--limit", "6", check=False) == 0
+    assert capsys.readouterr().err.count("name judge-2 now, and judge-1 before: verdicts of both are in the log") == 1
     assert run.judged(server.base_url) == 2
     assert "answered_by: 'judge-1'" in capsys.readouterr().err
     assert run.judged(server.base_url, check=False) == 0
@@ -362,26 +365,6 @@ def test_ask_asks_its_judges_too_and_reads_their_configs_first(
     assert "right 4/4" in capsys.readouterr().out
     with pytest.raises(UsageError, match="asks no judge"):
         vqa_client.run(vqa_client.AskSettings(data=run.root / "own.jsonl", judge=("one",)))
-
-
-def test_one_command_judges_all_runs_of_a_folder_and_only_by_judges_that_pass(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
-    runs = [Run(tmp_path / name, RIGHT_AND_WRONG[:4]) for name in ("one", "two")]
-    good = runs[0].config("good", fault_server(answer(honest)).base_url)
-    bad = runs[0].config("bad", fault_server("VERDICT: correct").base_url)
-    given = ["judge", str(tmp_path), "--judge", good, "--check"]
-    assert run_command(given) == 0
-    assert run_command([*given, "--judge", bad]) == 3
-    assert run_command(given) == 0  # the other judge's log is still beside the run
-    for run in runs:
-        found = run.found("correct")
-        assert [each["judge"]["name"] for each in found["verdicts"]] == ["bad", "good"]  # one judge is not a majority
-        assert counts(found, 1) == (4, 0, 0)
-        assert (found["pairs"], found["fleiss"]) == ({}, None)
-        assert "bad has judged nothing: it is left out of kappas and majority" in found["notes"]
-        settings = JudgeSettings(results=run.log, kind="correct")
-        assert [each.name for each in judges_of(JudgedRun(settings, "correct"), settings)] == ["good"]
 
 
 def test_a_dry_run_asks_nothing_and_folders_show_no_judges_logs(

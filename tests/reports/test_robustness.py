@@ -79,6 +79,10 @@ def test_groups_are_broken_down_for_each_variant(tmp_path: Path) -> None:
 def test_the_report_names_the_profile_and_the_seed_of_the_corruptions(tmp_path: Path) -> None:
     content = written(tmp_path / "r.json", SMALL, corrupted=Corrupted(profile="imagenet-c", seed=7))
     assert (content["model"], content["profile"], content["corruption_seed"]) == ("org/small", "imagenet-c", 7)
+    assert " ".join(content) == (
+        "model config variant data_path images_dir profile corruption_seed model_settings clean corruptions by_variant "
+        "all_variants"
+    )
     assert content["all_variants"]["status_counts"]["timeout"] == 1
     assert content["all_variants"]["incomplete"] is False
     assert " ".join(content["all_variants"]) == (

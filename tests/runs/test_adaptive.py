@@ -92,8 +92,11 @@ async def test_only_answers_to_questions_that_began_with_the_present_number_of_w
         for _ in range(4):
             await asyncio.sleep(0)
         assert crew.size == (4 if n == 10 else 2)
+    route.window.refusals = 1
+    for _ in range(4):
+        await asyncio.sleep(0)
     watch.cancel()
-    assert adaptive.described() == {"auto_workers": {"last": 4, "most": 4, "why": ""}}
+    assert adaptive.described() == {"auto_workers": {"last": 2, "most": 4, "why": "refused"}}
 
 
 async def test_a_run_finds_how_many_workers_a_server_can_use_and_notes_it(

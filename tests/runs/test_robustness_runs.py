@@ -38,6 +38,8 @@ async def test_every_question_is_asked_once_in_every_variant(tmp_path: Path, fau
     asked = sorted((line["question_id"], line["variant"]) for line in records(sample))
     assert asked == sorted((name, variant) for name in sample.ids for variant in VARIANTS)
     assert {line["folder"] for line in records(sample)} == {"clean"}
+    groups = {line["variant"]: "{corruption}/{level}".format(**line["groups"]) for line in records(sample)}
+    assert groups == {variant: "clean/0" if variant == "clean" else variant for variant in VARIANTS}
     assert (done.expected, done.summary.overall.total, done.summary.overall.accuracy) == (15, 15, 1.0)
     assert sorted(report(sample)["corruptions"]) == ["gaussian_noise", "pixelate"]
 

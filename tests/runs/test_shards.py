@@ -280,9 +280,9 @@ async def test_shards_without_a_merge_are_not_a_run_to_report(tmp_path: Path, fa
     assert "vqa-client merge" in caught.value.hint
 
 
-@pytest.mark.parametrize(("first", "then"), [("1/2", ""), ("", "1/2"), ("2/3", "2/2")])
+@pytest.mark.parametrize(("first", "then", "n"), [("1/2", "", 6), ("", "1/2", 6), ("2/3", "2/2", 2)])
 async def test_another_division_asks_only_unanswered_questions(
-    first: str, then: str, tmp_path: Path, fault_server: StartsServers
+    first: str, then: str, n: int, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     questions = Sample(tmp_path, 12)
     server = fault_server(oracle(questions.replies()))
@@ -291,7 +291,7 @@ async def test_another_division_asks_only_unanswered_questions(
     asked = [chat.prompt for chat in server.chats]
     assert len(asked) == len(set(asked))
     [copied] = notes.about("copied")
-    assert copied.endswith("copied from another division of the run")
+    assert copied.endswith(f": {n} answers copied from another division of the run")
     assert not notes.about("scored again")
 
 

@@ -104,8 +104,9 @@ def test_marks_are_numbered_on_loading(text: str, start: int, found: str) -> Non
     ],
 )
 def test_a_mark_beyond_the_images_is_an_error_with_both_numbers(prompt: Prompt, asked: Question, told: str) -> None:
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=told) as caught:
         prompt.check(asked)
+    assert caught.value.hint == "marks count a question's images from 1: correct the mark, or add the image"
 
 
 @pytest.mark.parametrize("prompt", [MARKED, Prompt()])

@@ -61,11 +61,11 @@ class _FirstWalk:
     """Everything that is counted in the first walk over the records."""
 
     def __init__(self, records: Iterator[Record]) -> None:
-        self.values: dict[str, Counter[str]] = {}
+        self.values: dict[str, dict[str, None]] = {}
         self.having: Counter[str] = Counter()
-        self.variants: Counter[str] = Counter()
+        self.variants: dict[str, None] = {}
         self.count = 0
-        self.rules: Counter[str] = Counter()
+        self.rules: set[str] = set()
         self.latencies_s: list[float] = []
         self.completion_tokens: list[int] = []
         self.text_lengths: list[int] = []
@@ -78,11 +78,11 @@ class _FirstWalk:
     def _add(self, record: Record) -> None:
         for field, group in record.groups.items():
             self.having[field] += 1
-            self.values.setdefault(field, Counter()).update(group_values(group))
+            self.values.setdefault(field, {}).update(dict.fromkeys(group_values(group)))
         self.count += 1
         self.has_scores |= bool(record.references or record.score)
-        self.variants[record.form] += 1
-        self.rules[record.rule] += 1
+        self.variants[record.form] = None
+        self.rules.add(record.rule)
         if record.latency_s:
             self.latencies_s.append(record.latency_s)
         if record.completion_tokens is not None:
