@@ -89,11 +89,7 @@ def _denied_lists(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> s
 def _states(text: str, start: int, end: int) -> bool:
     """Whether the text of a choice is stated: not a question, one item of a scene, or a number in the working."""
     before = text[max(0, start - SENTENCE_READ) : start]
-    if (
-        _GIVEN.search(before)
-        or ("?" in text and _ASKED.match(text, end))
-        or (_LISTED.search(before) and _LISTS.match(text, end))
-    ):
+    if ("?" in text and _ASKED.match(text, end)) or (_LISTED.search(before) and _LISTS.match(text, end)):
         return False
     if not _NUMBER.fullmatch(text, start, end):
         return True
@@ -159,7 +155,7 @@ def opening(reply: ChoiceReply) -> Found | None:
         at, end = next(((start, end) for start, end, owners in spans if owners == labels), (0, 0))
         stated = labels and (not at or _LEADS_UP.search(first[:at])) and _states(f"{first}.", at, end)
         refused = denied(first[:at]) or refuted(first[:at])
-        if stated and not refused and not _POSSIBLE.search(first, 0, at) and not _NOT_SHOWN.match(first, end):
+        if stated and not refused and not _NOT_SHOWN.match(first, end):
             return Found(labels=labels, rule="opening")
     return None
 
@@ -255,8 +251,6 @@ _NONE_FITS = lazily(
 """The reply says that no choice is right; a text that it names is not an answer."""
 _LISTED, _LISTS = lazily(r", (?:an? |the )?$"), lazily(r"s?,? and (?:an?|the|several|some|many)\b")
 """One of several things that are shown: "a street with trees, a bus and some people"."""
-_GIVEN = lazily(r"\b(?:let|suppose|given that|we are given)\b[^.;:!?\n]{0,30}=[ ]?$")
-"""A given value at the beginning of the working: "Let f(x) = x^2 + 1." """
 _JOINED = lazily(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
 _LESS = lazily(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
 _COUNT = lazily(rf"\b(?:{'|'.join(word for word, value in SMALL.items() if 1 < value < 21)})\b(?!-)")
@@ -298,7 +292,6 @@ _TURNS = lazily(
     r"\b(?:however|therefore|thus|hence|actually|wait|correction|but|answer|correct|option|choice|conclu\w+|so,|overall)\b"
 )
 """Words that may lead from an opening sentence to another answer."""
-_POSSIBLE = lazily(r"\b(?:might|may|could|possibly|perhaps|would)\b")
 _SPELLED = lazily(r"((?:[A-Za-z]{1,20}[ -]){2,6})\(([A-Z]{2,6})\)")
 _PARTS = lazily(r" ?(?:,(?!\d{3}(?!\d))|;|&|\band\b) ?")
 _UNIT_APART = lazily(r"(\d) (?!(?:and|or|to|is|by)\b)(?=[^\W\d_]{1,4}\b|[%°])")
