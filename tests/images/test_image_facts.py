@@ -173,7 +173,7 @@ NO_IMAGES = {
         "is an SVG drawing",
         DRAWING,
     ),
-    "svg in UTF-16": ("<svg/>".encode("utf-16"), "is an SVG drawing", DRAWING),
+    "svg in UTF-16": ("<svg id='é'/>".encode("utf-16"), "is an SVG drawing", DRAWING),
     "html with a drawing": (b"<html><body><svg></svg></body></html>", "is an HTML page", PAGE),
     "page without a kind": (b"<html></html>", "is an HTML page", PAGE),
     "drawing": (b"<svg></svg>", "is an SVG drawing", DRAWING),

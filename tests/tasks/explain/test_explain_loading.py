@@ -146,6 +146,10 @@ def test_records_without_a_gold_answer_are_left_out_and_named(tmp_path: Path) ->
     put(tmp_path, "esnlive", "test", [esnlive(), esnlive("-")], images=("flickr30k/3416050.jpg",))
     assert load(explain.dataset_of("vqax"), "val", tmp_path).left_out == {"no_answer": ("2", "3")}
     assert load(explain.dataset_of("esnlive"), "test", tmp_path).left_out == {"no_label": ("1",)}
+    put(tmp_path, "actx", "test", [actx(answers=" ", label=" ", activity=" "), actx()], images=("mpi/015601864.jpg",))
+    assert load(explain.dataset_of("actx"), "test", tmp_path).left_out == {"no_answer": ("0",)}
+    put(tmp_path, "esnlive", "test", [esnlive(hypothesis=" "), esnlive()], images=("flickr30k/3416050.jpg",))
+    assert load(explain.dataset_of("esnlive"), "test", tmp_path).left_out == {"no_hypothesis": ("0",)}
 
 
 def test_questions_are_read_without_their_images(tmp_path: Path) -> None:
