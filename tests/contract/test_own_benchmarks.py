@@ -231,24 +231,30 @@ def test_a_mistake_in_a_benchmarks_file_is_named_with_its_place(
     assert "vqa_client/cli" not in shown
 
 
+TOTAL = '"answered", Sums(answered, lambda n, of: n / of)'
+
+
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("old", "new", "code", "said"),
     [
-        ('"{question}\\nReply with the number alone."', "lambda question: question.lost", "question.lost"),
-        (
-            "best_of(relaxed), ",
-            "lambda answer, question: None, ",
-            "no metric of receipts returns a score\nhint: does its",
-        ),
+        ('"{question}\\nReply with the number alone."', "lambda question: question.lost", 2, "question.lost"),
+        ("best_of(relaxed), ", "lambda answer, question: None, ", 2, "of receipts returns a score\nhint: does its"),
+        ("return scored.answer is not None, 1", "return scored.lost, 1", 2, "scored.lost"),
+        (TOTAL, '"shops", mean_over("shop")', 0, "4 questions: every score is 1\n"),
+        (TOTAL, '"malls", mean_over("mall")', 0, "totals in which no question counts: malls\n4 questions: every"),
     ],
 )
-def test_selftest_finds_an_error_of_a_prompt_and_a_metric_without_scores(
-    before: str, after: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_selftest_makes_each_prompt_its_ideal_reply_and_scores_and_the_totals(
+    old: str, new: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = receipts(tmp_path)
-    path.write_text(path.read_text().replace(before, after))
-    assert run_command(["selftest", str(path), "--data", str(tmp_path / "receipts")]) == 2
-    assert said in capsys.readouterr().err
+    text = path.read_text().replace("import best_of, ", "import best_of, mean_over, ")
+    assert old in text
+    path.write_text(text.replace(old, new))
+    assert run_command(["selftest", str(path), "--data", str(tmp_path / "receipts")]) == code
+    shown = capsys.readouterr()
+    assert said in shown.out + shown.err
+    assert ("no question counts" in shown.out) == ("malls" in new)
 
 
 @pytest.mark.parametrize("score", ["answer == '12.40'", "1 + 2e-16"])

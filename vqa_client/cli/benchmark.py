@@ -37,7 +37,11 @@ def run(name: _Name = None, /, *options: OptionWords) -> int:
 
 
 def selftest(name: _Name = None, /, *options: OptionWords) -> int:
-    """Score each question's ideal reply; prints the questions whose scores are not all 1, with exit code 1."""
+    """Score each question's ideal reply; prints the questions whose scores are not all 1, with exit code 1.
+
+    It adds up the totals too, and names those in which no question counts.
+    """
+    from vqa_client.reports.names import first_and_more
     from vqa_client.runs.reopened import selftest as tested
 
     settings = _parse_settings("selftest", name, options)
@@ -47,6 +51,8 @@ def selftest(name: _Name = None, /, *options: OptionWords) -> int:
     lines = [f"{safe(fault.question_id)}: {fault.reply!r}: {fault.reason}" for fault in result.faults[:_SHOWN]]
     if (more := len(result.faults) - _SHOWN) > 0:
         lines.append(f"and {more:,} more")
+    if result.empty_totals:
+        lines.append(f"totals in which no question counts: {first_and_more(result.empty_totals, _SHOWN)}")
     asked = count(result.total)
     lines.append(f"{len(result.faults):,} of {asked} fail" if result.faults else f"{asked}: every score is 1")
     emit("".join(f"{line}\n" for line in lines))

@@ -15,14 +15,15 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.log_lines import Key, check_run
 from vqa_client.records import RecordLog
 from vqa_client.reports.log_reader import LogReader, run_file_of
-from vqa_client.runner import judge, read_again
+from vqa_client.runner import read_again
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.circular import as_shown
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Task, Walk
 from vqa_client.tasks import registry
 from vqa_client.tasks.registry import open_benchmark
-from vqa_client.types import ANSWERED, Completion, Question, Record, Status
+from vqa_client.tasks.report import totals_of
+from vqa_client.types import ANSWERED, Question, Record, Status
 
 WAY_OUT = "start in the folder in which the run was started, since its paths are relative to it, or put the file back"
 _CORRUPTED: Final = ("corruption", "level")
@@ -278,38 +279,44 @@ class ReferenceFault(Struct, frozen=True, kw_only=True):
 
 
 class Tested(Struct, frozen=True, kw_only=True):
-    """The number of questions that were tested, and those that failed."""
+    """The number of questions that were tested, those that failed, and the totals in which no question counts."""
 
     total: int
     faults: tuple[ReferenceFault, ...]
+    empty_totals: tuple[str, ...]
 
 
 def selftest(settings: RunSettings) -> Tested:
-    """Load the data, make the prompt of every question with a reference, and score its ideal reply.
+    """Load the data, make the prompt of every question with a reference, score its ideal reply, and add up the totals.
 
     It needs no server and no image. Raises DataError if no question has a reference, and
     UsageError if no metric returns a score.
     """
     tested = open_benchmark(settings)
-    total, scores, faults = 0, 0, list[ReferenceFault]()
-    for part in tested.parts(finds_images=False):
-        for question in part.loaded.questions:
-            if not question.references:
-                continue
-            total += 1
+    parts = tested.parts(finds_images=False)
+
+    def ideal_answers() -> Iterator[tuple[Question, Record]]:
+        for question in (question for part in parts for question in part.loaded.questions if question.references):
             tested.task.content(question)
             reply = tested.benchmark.ideal_reply(question)
-            answer, score = judge(Completion(text=reply), question, tested.task)
-            scores += len(score.parts)
-            low = [
-                f"{name} is {value:g}" for name, value in score.parts.items() if value < 1 and not name.startswith("n_")
-            ]
-            if answer.status != "ok":
-                low.insert(0, f"the reply is {answer.status}")
-            if low:
-                faults.append(ReferenceFault(question_id=question.id, reply=reply, reason=", ".join(low)))
+            record = Record(question_id=question.id, status="ok", output=reply, cluster=question.cluster)
+            yield question, read_again(record, question, tested.task)
+
+    total, scores, faults = 0, 0, list[ReferenceFault]()
+    for question, record in ideal_answers():
+        total += 1
+        scores += len(record.parts)
+        low = [
+            f"{name} is {value:g}" for name, value in record.parts.items() if value < 1 and not name.startswith("n_")
+        ]
+        if record.status != "ok":
+            low.insert(0, f"the reply is {record.status}")
+        if low:
+            faults.append(ReferenceFault(question_id=question.id, reply=record.output or "", reason=", ".join(low)))
     if not total:
         raise DataError("no question has an answer to test", hint="--split names a split whose answers are public")
     if not scores and not faults:
         raise UsageError(f"no metric of {tested.benchmark.name} returns a score", hint="does its function return one?")
-    return Tested(total=total, faults=tuple(faults))
+    totals = totals_of(tested.benchmark, ideal_answers) if tested.benchmark.totals else {}
+    empty = [name for name, figures in totals.items() if all(figure.value is None for figure in figures.values())]
+    return Tested(total=total, faults=tuple(faults), empty_totals=tuple(empty))

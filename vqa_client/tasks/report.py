@@ -1,5 +1,6 @@
 """The report of a declared benchmark: its summary, and the totals that it declares under each metric."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
@@ -49,6 +50,13 @@ def writer(benchmark: Benchmark, *, submits: bool = False) -> Write:
         return declared
 
     return write
+
+
+def totals_of(benchmark: Benchmark, pairs: Pairs) -> Totals:
+    """The totals that the benchmark declares, of questions and their records."""
+    totals = _RunningTotals(benchmark, pairs)
+    deque(totals.watching(), maxlen=0)
+    return totals.figures()
 
 
 def _write_submission(report: Path, benchmark: Benchmark, totals: "_RunningTotals") -> None:
