@@ -14,6 +14,7 @@ from markupsafe import escape
 from tests.contract.forms import forms_of
 from tests.contract.kept import found_in, ids, kept
 from tests.contract.samples import SAMPLES, write_sample
+from tests.fakes.batches import Batches
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
 from tests.fakes.words import by_question, error, oracle
@@ -222,6 +223,18 @@ async def test_a_finished_run_asks_nothing_again_and_writes_the_same_report(
     again = await arun(case.settings(server.base_url))
     assert asked == len(server.chats)
     assert again[0].path.read_bytes() == written
+
+
+async def test_its_batches_are_valid_and_give_the_same_report(
+    case: Case, finished: list[Report], tmp_path: Path
+) -> None:
+    pytest.importorskip("openai")
+    batches = Batches()
+    with FaultServer(batches.rule(oracle(case.replies))) as server:
+        given: dict[str, Any] = {"model": "tiny-vlm", "check": False, "max_workers": 128, "output": tmp_path}
+        batched = await arun(case.settings(server.base_url, batch=True, poll=0.01, batch_lines=3, **given))
+    assert (batches.faults, server.chats, len(set(batches.asked))) == ([], [], len(case.questions))
+    assert [each.path.read_bytes() for each in batched] == [each.path.read_bytes() for each in finished]
 
 
 async def test_failed_questions_count_in_every_metric_and_total(
