@@ -25,7 +25,6 @@ from vqa_client.batch.parts import PartFolder
 from vqa_client.batch.service import Service
 from vqa_client.errors import IdentityError, OutputError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
-from vqa_client.runs.batched import show_batches
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.reopened import rescore
 
@@ -302,39 +301,6 @@ async def test_ctl_stops_a_wait_for_batches_and_refuses_to_change_workers(
     assert (standing.refused, standing.stopping) == ("", True)
     with pytest.raises(Interrupted):
         await waiting
-
-
-async def test_batches_are_shown_and_cancelled(of: Batched, fault_server: StartsServers) -> None:
-    batches = Batches(looks=10_000)
-    server = fault_server(batches.rule(oracle(of.replies())))
-    await of.interrupted(server)
-    at_config = of.config(base_url=server.base_url)
-    settings = of.settings("", model="tiny-vlm", config=at_config)
-
-    async def shown(*, cancel: bool) -> str:
-        return "\n".join(await show_batches(settings, lambda text: None, cancel=cancel))
-
-    said = await shown(cancel=False)
-    assert "mc clean: 0 of 10 answered, 10 in 3 batches (batch_1, batch_2, batch_3)\n" in said
-    assert "mc clean: part 1, 4 questions: batch batch_1 in progress, 0 done" in said
-    assert "batch batch_3 cancelling" in await shown(cancel=True)
-    await of.run(server)
-    assert (len(of.records()), len(batches.batches)) == (2 + 2 + 1, 3)
-    assert await shown(cancel=False) == "mc clean: no batches"
-    await of.run(server, batch=False)
-    assert (len(server.chats), len(of.records())) == (5, COUNT)
-
-
-async def test_a_cancel_deletes_files_that_were_uploaded_and_not_submitted(
-    of: Batched, fault_server: StartsServers
-) -> None:
-    full = error(400, "Full", shape="openai", code="token_limit_exceeded")
-    batches = Batches(scripts=[("POST /v1/batches", full)])
-    server = fault_server(batches.rule(oracle(of.replies())))
-    await of.run(server, no_wait=True, batch_lines=COUNT)
-    assert (len(batches.files), of.unfinished) == (1, True)
-    await show_batches(of.settings(server.base_url, model="tiny-vlm"), lambda text: None, cancel=True)
-    assert (len(batches.files), of.unfinished) == (0, False)
 
 
 class Killed(BaseException):

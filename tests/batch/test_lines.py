@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
@@ -25,7 +26,7 @@ from vqa_client.batch.parts import (
     reply_of,
     run_digest,
 )
-from vqa_client.batch.service import Batch, RequestRefused, Service, Unreachable, open_service
+from vqa_client.batch.service import GONE, Batch, RequestRefused, Service, Unreachable, open_service
 from vqa_client.client.body import Body
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.failures import CODES
@@ -117,7 +118,7 @@ CALLS = [
     ),
     (413, "no", RequestRefused, "a new batch: HTTP 413: no", MEGABYTES),
     (400, "file too large", RequestRefused, "a new batch: HTTP 400: file too large", MEGABYTES),
-    (404, "no such batch", RequestRefused, "batch b1: HTTP 404: no such batch", CODES[404].hint),
+    (404, "no such batch", RequestRefused, "batch b1: HTTP 404: no such batch", GONE),
     (0, "lost", Unreachable, "a new batch: lost", ""),
     (400, "no", RequestRefused, "the upload of f.jsonl: HTTP 400: no", ""),
     (403, "no", RequestRefused, "the server's files: HTTP 403: no", CODES[403].hint),
@@ -184,6 +185,7 @@ async def test_a_batch_is_read_with_its_counts_and_faults(status: str) -> None:
     files = {"input_file_id": None, "output_file_id": "f2", "error_file_id": None}
     counts = {"total": 9, "completed": 3, "failed": 2}
     given = {"id": "b1", "status": status, **files, "request_counts": counts, "errors": {"data": [fault]}}
+    given["expires_at"] = 1_700_000_000
     asked = list[str]()
 
     def reply(request: httpx2.Request) -> httpx2.Response:
@@ -203,6 +205,7 @@ async def test_a_batch_is_read_with_its_counts_and_faults(status: str) -> None:
         input_file_id="",
         results=("f2",),
         done=5,
+        ends=datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
         errors=(("token_limit_exceeded", "Full", 0),),
     )
     assert seen.over_token_limit

@@ -3,6 +3,7 @@
 import inspect
 import json
 import random
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -10,8 +11,14 @@ from typing import Any
 
 import pytest
 
+from tests.batch.conftest import COUNT, Batched
+from tests.fakes.batches import Batches
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import error, oracle
 from tests.faults.questions import Questions
+from vqa_client.batch.service import GONE
 from vqa_client.cli.main import run_command
+from vqa_client.runs.batched import show_batches
 
 NOWHERE = "http://127.0.0.1:9/v1"
 
@@ -251,3 +258,59 @@ def test_a_dry_run_counts_batches_at_their_price(of: Stepwise, capsys: pytest.Ca
         [row] = json.loads(capsys.readouterr().out)
         prices.append(row["dollars_prompts"])
     assert prices[1] == prices[0] / 4
+
+
+@pytest.fixture
+def batched(tmp_path: Path) -> Batched:
+    return Batched(tmp_path, COUNT)
+
+
+async def test_batches_are_shown_and_cancelled(batched: Batched, fault_server: StartsServers) -> None:
+    batches = Batches(looks=10_000)
+    server = fault_server(batches.rule(oracle(batched.replies())))
+    await batched.interrupted(server)
+    at_config = batched.config(base_url=server.base_url)
+    settings = batched.settings("", model="tiny-vlm", config=at_config)
+
+    async def shown(*, cancel: bool) -> str:
+        return "\n".join(await show_batches(settings, lambda text: None, cancel=cancel))
+
+    said = await shown(cancel=False)
+    assert "mc clean: 0 of 10 answered, 10 in 3 batches (batch_1, batch_2, batch_3)\n" in said
+    assert "mc clean: part 1, 4 questions: batch batch_1 in progress, 0 done" in said
+    assert "batch batch_3 cancelling" in await shown(cancel=True)
+    await batched.run(server)
+    assert (len(batched.records()), len(batches.batches)) == (2 + 2 + 1, 3)
+    assert await shown(cancel=False) == "mc clean: no batches"
+    await batched.run(server, batch=False)
+    assert (len(server.chats), len(batched.records())) == (5, COUNT)
+
+
+async def test_a_cancel_reaches_each_batch_that_has_not_ended_though_others_are_gone(
+    batched: Batched, fault_server: StartsServers
+) -> None:
+    batches = Batches(looks=10_000)
+    server = fault_server(batches.rule(oracle(batched.replies())))
+    await batched.interrupted(server)
+    batches._end(batches.batches["batch_1"])
+    del batches.batches["batch_2"]
+    batches.batches["batch_3"]["expires_at"] = 1_700_000_000
+    for cancel, third in ((False, "in progress"), (True, "cancelling")):
+        settings = batched.settings(server.base_url, model="tiny-vlm")
+        said = await show_batches(settings, lambda text: None, cancel=cancel)
+        assert said[1] == "mc clean: part 1, 4 questions: batch batch_1 completed, 4 done"
+        assert said[2] == f"mc clean: part 2, 4 questions: batch batch_2: HTTP 404: No such thing; {GONE}"
+        ends = r", 0 done, ends by (Tue|Wed) \d\d:\d\d"
+        assert re.fullmatch(f"mc clean: part 3, 2 questions: batch batch_3 {third}{ends}", said[3])
+
+
+async def test_a_cancel_deletes_files_that_were_uploaded_and_not_submitted(
+    batched: Batched, fault_server: StartsServers
+) -> None:
+    full = error(400, "Full", shape="openai", code="token_limit_exceeded")
+    batches = Batches(scripts=[("POST /v1/batches", full)])
+    server = fault_server(batches.rule(oracle(batched.replies())))
+    await batched.run(server, no_wait=True, batch_lines=COUNT)
+    assert (len(batches.files), batched.unfinished) == (1, True)
+    await show_batches(batched.settings(server.base_url, model="tiny-vlm"), lambda text: None, cancel=True)
+    assert (len(batches.files), batched.unfinished) == (0, False)

@@ -95,8 +95,9 @@ class Batches:
             case "GET", "batches", str(), None if name in self.batches:
                 return json_reply(self._looked(self.batches[name]))
             case "POST", "batches", str(), "/cancel" if name in self.batches:
-                if self.batches[name]["status"] == "in_progress":
-                    self.batches[name]["fate"] = "cancelled"
+                if self.batches[name]["status"] != "in_progress":
+                    return error(409, f"Cannot cancel a batch with status '{self.batches[name]['status']}'.")
+                self.batches[name]["fate"] = "cancelled"
                 return json_reply(_shown(self.batches[name] | {"status": "cancelling"}))
         return json_reply(MISSING, 404)
 

@@ -149,7 +149,7 @@ class BatchRun:
             await self._drop(part)
             raise
         self._open[part.number] = part
-        until = (datetime.now().astimezone() + timedelta(hours=self._settings.batch_hours)).strftime("%a %H:%M")
+        until = clock(datetime.now() + timedelta(hours=self._settings.batch_hours))
         size = f"{count(len(part.ids), 'question')}, {part.size_bytes / 1e6:,.1f} MB"
         self._listener.note(f"batch {part.batch_id}: {size}, ends by {until}")
         return True
@@ -268,6 +268,11 @@ class BatchRun:
         done = f"{sum(batch.done for batch in batches):,} of {asked:,} questions done"
         later = [f"{len(self._pending):,} more to be sent"] if self._pending else []
         self._listener.show("; ".join([*((f"batches: {open_now}", done) if open_now else ()), *later]))
+
+
+def clock(time: datetime) -> str:
+    """The weekday and the time of day in local time, which say enough about a day or a week."""
+    return time.astimezone().strftime("%a %H:%M")
 
 
 async def _with_retries(step: Callable[[], Awaitable[Result]]) -> Result:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,10 @@ PASSING = frozenset({408, 409, 425, 429})
 """Statuses of transient failures; all from 500 on are transient too."""
 _OTHER_WORDS = {"progress": "in_progress", "running": "in_progress", "success": "completed"}
 _NO_BATCHES = "`vqa-client batch write` writes files for `vllm run-batch`; without --batch the run asks online"
+GONE = (
+    "is this its server, and its key? If the server has deleted it, delete its part-NUMBER.json in NAME.batches: its "
+    "questions are asked again"
+)
 
 
 class Unreachable(ServerUnusable):
@@ -42,13 +47,17 @@ class RequestRefused(ServerUnusable):
 
 
 class Batch(Struct, frozen=True, kw_only=True):
-    """A batch at the server; `errors` are (code, message, line from 1, or 0) of a refused file."""
+    """A batch at the server; it `ends` at that time at the latest.
+
+    `errors` are (code, message, line from 1, or 0) of a refused file.
+    """
 
     id: str
     status: str
     input_file_id: str
     results: tuple[str, ...] = ()
     done: int
+    ends: datetime | None
     errors: tuple[tuple[str, str, int], ...] = ()
 
     @property
@@ -143,6 +152,7 @@ class Service:
             input_file_id=batch.input_file_id or "",
             results=tuple(filter(None, (batch.output_file_id, batch.error_file_id))),
             done=done,
+            ends=datetime.fromtimestamp(expires, UTC) if isinstance(expires := batch.expires_at, int) else None,
             errors=tuple((str(error.code or ""), str(error.message or ""), error.line or 0) for error in listed),
         )
 
@@ -167,7 +177,7 @@ class Service:
             return RequestRefused(f"{self._endpoint.address} has no batches ({message})", hint=_NO_BATCHES)
         if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or "too large" in reason:
             return RequestRefused(message, hint="--batch_mb sets the largest size of a file in megabytes")
-        hint = CODES[status].hint if status in CODES else ""
+        hint = GONE if status == HTTPStatus.NOT_FOUND else CODES[status].hint if status in CODES else ""
         return RequestRefused(message, hint=hint, code=code or "")
 
 

@@ -20,12 +20,12 @@ from vqa_client.batch.parts import (
     refuse_open,
     run_digest,
 )
-from vqa_client.batch.run import BatchRun, Listener
-from vqa_client.batch.service import Service, open_service
+from vqa_client.batch.run import BatchRun, Listener, clock
+from vqa_client.batch.service import ENDED, Service, open_service
 from vqa_client.client.body import Dialect, RequestTemplate
 from vqa_client.client.session import Session, addressed, named_model, open_session
 from vqa_client.cpus import usable_cpus
-from vqa_client.errors import Busy, DataError, UsageError
+from vqa_client.errors import Busy, DataError, ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import locked
 from vqa_client.reports.names import count
@@ -290,22 +290,27 @@ async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> li
                 open_session(addressed(settings, model), model, note=note) as session,
                 open_service(session.endpoint, settings) as service,
             ):
+                unsent = []
                 for part in all_parts:
-                    status = await _status_of(part, service, cancel=cancel)
+                    made = await service.find(part.file_id) if part.state == "creating" else None
+                    batch_id = made.id if made else part.batch_id
+                    status = await _status_of(batch_id, service, cancel=cancel) if batch_id else part.state
                     lines.append(f"{plan.title}: part {part.number}, {count(len(part.ids), 'question')}: {status}")
+                    unsent += [part] if not batch_id or part.state == "read" else []
                 if cancel:
-                    unsent = [part for part in all_parts if part.state not in ("creating", "open")]
                     await _drop_parts(plan.paths.log, unsent, service)
     return lines
 
 
-async def _status_of(part: BatchPart, service: Service, *, cancel: bool) -> str:
-    batch_made = await service.find(part.file_id) if part.state == "creating" else None
-    batch_id = batch_made.id if batch_made else part.batch_id
-    if not batch_id:
-        return part.state
-    batch = await (service.cancel if cancel else service.look)(batch_id)
-    return f"batch {batch.id} {batch.status.replace('_', ' ')}, {batch.done:,} done"
+async def _status_of(batch_id: str, service: Service, *, cancel: bool) -> str:
+    try:
+        batch = await service.look(batch_id)
+        if cancel and batch.status not in ENDED:
+            batch = await service.cancel(batch_id)
+    except ServerUnusable as error:  # the other batches are looked at, too
+        return "; ".join(filter(None, (str(error), error.hint)))
+    until = f", ends by {clock(batch.ends)}" if batch.ends and batch.status not in ENDED else ""
+    return f"batch {batch.id} {batch.status.replace('_', ' ')}, {batch.done:,} done{until}"
 
 
 async def _drop_parts(log: Path, unsent: Sequence[BatchPart], service: Service) -> None:
