@@ -103,6 +103,7 @@ def test_the_hint_names_the_loaded_model() -> None:
         ({"meta": {"n_ctx": 4096}}, {}, 64, "ok", 4096),
         ({}, {"effective_context_limit": None, "loaded_context_size": 512}, 64, "ok", 512),
         ({"max_model_len": 0}, {"effective_context_limit": 1024, "loaded_context_size": 512}, 64, "ok", 1024),
+        ({}, {"effective_context_limit": 0, "loaded_context_size": 512}, 64, "ok", 512),
         ({"max_model_len": 2048}, {}, 8192, "warning", 2048),
         ({"max_model_len": "many", "meta": "none"}, {}, 64, "note", None),
     ],

@@ -60,6 +60,32 @@ async def test_a_server_that_is_gone_is_unknown() -> None:
     assert found == ShortCheck(served=served, fingerprint=Fingerprint(model="tiny-vlm"), error="gone")
 
 
+@pytest.mark.parametrize("fails", [False, True])
+async def test_the_first_picture_shows_what_the_server_is(fails: bool) -> None:
+    chats = list[str]()
+
+    def play(body: dict[str, Any], request: httpx2.Request) -> httpx2.Response:
+        if body:
+            chats.append(body["messages"][0]["content"][0]["image_url"]["url"])
+        is_first = len(set(chats)) == 1 and bool(body)
+        if fails:
+            return httpx2.Response(404 if is_first else 500, json={"message": "no"})
+        usage = {"prompt_tokens": 84 if is_first else 99}
+        reply = {"choices": [{"message": {"content": "red" if is_first else "blue"}}], "usage": usage}
+        return httpx2.Response(200, json=reply, headers={"Server": "mlx_vlm/1.0"} if is_first else {})
+
+    endpoint = endpoint_playing(play)
+    found = await short_check(endpoint, Served(base=endpoint.base), model())
+    if fails:
+        assert (found.fingerprint.sight, found.http_status, found.error) == ("unknown", 404, "HTTP 404: no")
+    else:
+        assert (found.fingerprint.sight, found.version, found.fingerprint.picture_tokens) == (
+            "colours",
+            "mlx-vlm 1.0",
+            84,
+        )
+
+
 async def test_the_model_cards_that_are_known_are_not_read_again() -> None:
     paths = list[str]()
 
