@@ -6,11 +6,29 @@ import httpx2
 import pytest
 
 from vqa_client.client.connection import HEAD_LIMIT_BYTES, Connection
-from vqa_client.client.messages import headers_of
+from vqa_client.client.messages import Response, Target, headers_of, read_whole
+from vqa_client.client.reply_room import ReplyRoom
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
 OPENED = {"one line": b"HTTP/1.1 200 OK\r\nx: ", "many lines": b"HTTP/1.1 200 OK\r\n", "trailers": CHUNKED}
 PIECES = {"one line": b"x" * 50_000, "many lines": b"x: " + b"x" * 5_000 + b"\r\n", "trailers": b"x: y\r\n" * 1_000}
+
+
+def test_a_request_is_written_with_its_headers_and_no_traceback_shows_them() -> None:
+    target = Target("POST", httpx2.URL("http://h/v1?key=SECRET"), [(b"Authorization", b"Bearer SECRET")])
+    head, request = target.head(b"{}"), target.request(b"{}", 5.0)
+    assert head == b"POST /v1?key=SECRET HTTP/1.1\r\nAuthorization: Bearer SECRET\r\nContent-Length: 2\r\n\r\n"
+    assert target.head(None) == head.replace(b"Content-Length: 2\r\n", b"")
+    sent = {"authorization": "Bearer SECRET", "content-length": "2"}
+    assert (request.extensions, dict(request.headers)) == ({"timeout": {"connect": 5.0}}, sent)
+    assert [repr(each) for each in (target, head, request)] == ["<target of POST>", "<request head>", "<request POST>"]
+
+
+async def test_a_reply_keeps_its_share_of_the_room_and_its_times_in_httpx2s_form() -> None:
+    reply = Response(201, {"a": "b"}, b"x", ReplyRoom().share(), [(1.0, 1)])
+    same = await read_whole(reply.for_httpx2())
+    assert (same.status_code, same.headers["a"], same.content) == (201, "b", b"x")
+    assert (same.share, same.arrived) == (reply.share, [(1.0, 1)])
 
 
 class Wire:
