@@ -255,8 +255,8 @@ def test_the_whole_message_for_a_reply_that_is_not_a_completion(given: tuple[Any
 
 
 PACKED = [
-    ("gzip, gzip", b"x", "the reply is packed 2 times over: 'gzip, gzip'"),
-    ("br", b"x", "the reply comes in a coding that was not requested: 'br'"),
+    ("gzip," * 9, b"x", f"the reply is packed 9 times over: '{'gzip, ' * 6}gzip'"),
+    ("b" * 41, b"x", f"the reply comes in a coding that was not requested: '{'b' * 40}'"),
     ("gzip", gzip.compress(b"x")[:-1], "the reply says that it is gzip and is not: its end is missing"),
     ("gzip", gzip.compress(b"") * 65, "the reply says that it is gzip and is not: something follows its end"),
     ("gzip", gzip.compress(bytes(16_000_001)), "the reply is larger than 16000000 bytes"),

@@ -8,6 +8,7 @@ import pytest
 from tests.client.check.playing import endpoint_playing, model, seeing
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer, error, ignores_images
+from vqa_client.client.check.preflight import identity_of
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.probe import Served
@@ -48,6 +49,13 @@ async def test_the_faults_of_a_bad_server_are_reported_and_not_raised(
     assert (await shortly(server.base_url)).fingerprint.sight == sight
     colour, code = (f"What {words}" for words in ASKED)
     assert [each.prompt for each in server.chats] == [colour, colour, *([code, colour] if sight != "unknown" else [])]
+
+
+def test_the_part_of_a_fingerprint_that_belongs_to_a_runs_identity() -> None:
+    kept = {"kind": "vllm", "version": "1", "picture_tokens": 84}
+    assert identity_of({"fingerprint": {**kept, "sight": "colours", "model": "m"}}) == kept
+    assert identity_of({"fingerprint": {"kind": "vllm", "version": None}}) == {"kind": "vllm"}
+    assert identity_of({"base_url": "http://h/v1"}) == {}
 
 
 async def test_a_server_that_is_gone_is_unknown() -> None:
