@@ -100,6 +100,17 @@ def test_the_readmes_file_scores_answers_in_a_file(tmp_path: Path, capsys: pytes
     assert run_command([*score, "-o", str(tmp_path / "failed")]) == 1
 
 
+def test_questions_without_an_answer_among_others_are_counted_in_a_note(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rows = receipts(tmp_path), tmp_path / "receipts/receipts.jsonl"
+    rows.write_text(rows.read_text().replace('"12.40"', '""'))
+    run = ["run", str(path), "--data", str(rows), "-o", str(tmp_path / "out"), "--no-html"]
+    assert run_command([*run, "--base_url", fault_server("22.40").base_url]) == 0
+    assert "1 of 4 questions have no answer in the data, and count as wrong" in capsys.readouterr().err
+    assert json.loads((tmp_path / "out/receipts.json").read_text())["accuracy"] == 0.25
+
+
 def test_a_run_of_a_file_that_is_gone_is_still_shown(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -134,7 +134,10 @@ class Tables(Struct, frozen=True, kw_only=True):
             limit=settings.limit,
             choices_only=self.choices_only,
         )
-        count, left_out = _check_questions(walk, finds_images=source.finds_images)
+        count, unknown, left_out = _check_questions(walk, finds_images=source.finds_images)
+        notes = [note for table in tables for note in table.notes]
+        if 0 < unknown < count:
+            notes.append(f"{unknown:,} of {count:,} questions have no answer in the data, and count as wrong")
         if not count and not left_out and settings.split and ROW_SPLIT in filler.needed:
             rows = (cells for table in tables for _, cells in table.rows(frozenset({ROW_SPLIT})))
             raise _no_split(settings.data, split, {str(cells.get(ROW_SPLIT)) for cells in rows})
@@ -143,7 +146,7 @@ class Tables(Struct, frozen=True, kw_only=True):
             count=count,
             left_out=left_out,
             data_sha256=digest(files),
-            notes=tuple(note for table in tables for note in table.notes),
+            notes=tuple(notes),
         )
         return [Part(loaded=loaded, data_path=settings.data, images_dir=settings.images or files[0].parent)]
 
@@ -281,12 +284,12 @@ def _rows_to_join(
     return rows
 
 
-def _check_questions(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str, tuple[str, ...]]]:
-    """Walk over all rows once: the number of questions, and the ids of the rows that make none, by reason.
+def _check_questions(walk: _Walk, *, finds_images: bool) -> tuple[int, int, dict[str, tuple[str, ...]]]:
+    """Walk over all rows once: the number of questions, how many have no answer, and which rows make none, by reason.
 
     Raises DataError if two questions have the same id, or if no image exists.
     """
-    hashes = array("q")
+    hashes, unknown = array("q"), 0
     left_out: dict[str, list[str]] = {}
     missing: list[str] = []
     inside = tuple(table.start for table in walk.tables)
@@ -297,13 +300,14 @@ def _check_questions(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str,
         if len(hashes) == walk.limit:
             break
         hashes.append(hash(made.id))
+        unknown += not made.references
         if finds_images:
             elsewhere = (name for name in made.images if not name.startswith(inside) and not is_address(name))
             missing += [name for name in elsewhere if not os.path.isfile(name) and not split_name(name)[1]]
     if missing and len(missing) == sum(len(question.images) for question in walk):
         raise DataError(f"no image was found: {missing[0]}", hint="--images names the folder that the images are in")
     _check_ids(hashes, walk)
-    return len(hashes), {reason: tuple(ids) for reason, ids in left_out.items()}
+    return len(hashes), unknown, {reason: tuple(ids) for reason, ids in left_out.items()}
 
 
 def _check_ids(hashes: "array[int]", walk: _Walk) -> None:
