@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.html.samples import corrupted, mixed, needles, record, write_run
 from vqa_client.html.charts import curves
 from vqa_client.reports.logged_run import read_run
-from vqa_client.reports.overview import Overview, in_order, overview, quantile
+from vqa_client.reports.overview import Overview, field_value, in_order, overview, quantile
 from vqa_client.reports.summary import DOCUMENTS
 from vqa_client.types import Record
 
@@ -129,6 +129,7 @@ def test_variants_and_rules_are_broken_down_if_records_differ_in_them(tmp_path: 
 
 def test_groups_add_up_to_all_questions(tmp_path: Path) -> None:
     some = [record(1), record(2, groups={}), record(3, groups={"difficulty": "impossible"})]
+    assert [field_value(record(groups={"of": ("a", "b")}), name) for name in ("of", "kind")] == ["a, b", "unknown"]
     tallies = found(tmp_path, some).summary.breakdowns["difficulty"]
     assert {value: tally.total for value, tally in tallies.items()} == {"easy": 1, "impossible": 1, "unknown": 1}
 

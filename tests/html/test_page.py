@@ -297,6 +297,7 @@ def test_settings_with_their_defaults_are_listed_apart(tmp_path: Path) -> None:
     _, _, settings = html.partition("<summary>Settings given</summary>")
     of_given, _, others = settings.partition("<summary>Settings left at their defaults</summary>")
     assert re.findall(r"<dt>(\w+)</dt>", of_given) == list(given)
+    assert re.findall(r"<dd>(.*?)</dd>", of_given.partition("</details>")[0]) == ["3", "99", "official", "5", "2"]
     assert "<dt>start 1.wall_s</dt>" in others
     assert re.findall(r"<summary>(.*?)</summary>", html.partition("Settings and fingerprint")[2])[:6] == [
         "What decides the answers",

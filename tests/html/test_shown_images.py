@@ -109,9 +109,9 @@ def test_every_setting_that_names_a_folder_of_images_is_searched(tmp_path: Path,
 
 
 def test_the_file_with_the_images_size_is_found_among_files_of_one_name(tmp_path: Path) -> None:
-    put(tmp_path / "pages/other/images/a.png", side=300)
-    image = put(tmp_path / "pages/more/images/a.png", side=500)
-    assert ImageFiles(run_of(tmp_path, image)).find(image) == tmp_path / "pages/more/images/a.png"
+    paths = [tmp_path / f"pages/{folder}/images/a.png" for folder in ("other", "more")]
+    images = [put(path, side=side) for path, side in zip(paths, (300, 500), strict=True)]
+    assert list(map(ImageFiles(run_of(tmp_path, *images)).find, images)) == paths
 
 
 @pytest.mark.parametrize("name", ["../secret.png", "/etc/passwd", "", "nul\x00.png"])

@@ -33,6 +33,7 @@ def test_an_accuracy_of_an_earlier_version_names_its_measure(task: str, scoring:
         ("mc", "question", "domain"),
         ("niah", "document", "domain"),
         ("vqax", "image", "answer_kind"),
+        ("actx", "image", ""),
     ],
 )
 def test_the_descriptions_of_earlier_versions_are_those_declared_today(

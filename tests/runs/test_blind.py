@@ -43,6 +43,12 @@ async def test_every_question_is_asked_with_and_without_images_with_the_same_pro
     assert (matter["gain"]["higher"], matter["gain"]["lower"]) == (3, 0)
     assert found["right_without_images_of_those_right_with"]["value"] == found["same_answer"]["value"] == 25.0
     assert found["chance"] == 25.0
+    assert " ".join(found) == (
+        "model config variant data_path images_dir model_settings images_matter "
+        "right_without_images_of_those_right_with same_answer chance unfinished_questions by_group by_form all_variants"
+    )
+    assert list(matter) == ["questions", "seen", "blind", "gain"]
+    assert list(matter["seen"]) == ["n", "value", "interval"]
     assert found["by_group"]["difficulty"]["easy"]["blind"]["value"] == 50.0
     assert {form: each["accuracy"] for form, each in found["by_form"].items()} == {"blind": 25.0, "seen": 100.0}
     shown = as_tables([done])

@@ -58,7 +58,7 @@ async def test_the_megabytes_are_those_that_a_run_sends(tmp_path: Path, fault_se
 async def test_no_server_is_needed(tmp_path: Path) -> None:
     run, plan = await expected(Sample(tmp_path, 2))
     assert (run.model, run.context_length, plan.max_tokens, plan.requests) == ("", None, 1024, 2)
-    assert plan.overflows == ()
+    assert (run.said_by, plan.overflows) == ("", ())
 
 
 async def test_questions_that_do_not_fit_are_named(tmp_path: Path) -> None:

@@ -42,6 +42,12 @@ async def test_repeats_have_their_own_records_and_are_summarised_together(
     assert found["right_and_wrong"]["value"] == found["several_answers"]["value"] == 25.0
     assert [each["total"] for each in found["by_repeat"].values()] == [4, 4]
     assert list(found["by_repeat"]) == ["repeat/1", "repeat/2"]
+    assert list(found["by_repeat"]["repeat/1"]) == ["total", "accuracy", "interval", "answered", "accuracy_answered"]
+    assert " ".join(found) == (
+        "model config variant data_path images_dir model_settings repeats questions_with_all_repeats "
+        "unfinished_questions pass_at majority right_and_wrong several_answers by_repeat all_variants questions"
+    )
+    assert " ".join(found["questions"][0]) == "question_id correct of majority scores answers outcomes"
     questions = {each["question_id"]: each for each in found["questions"]}
     assert (questions["q1"]["correct"], questions["q1"]["majority"]) == (1, 0.5)
     assert sorted(questions["q1"]["answers"]) == ["B", "C"]
