@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.reports.explained_records import asked, lost, replied
 from vqa_client.errors import OutputError
@@ -80,6 +81,11 @@ def test_a_row_has_the_question_the_reply_and_the_right_answer(tmp_path: Path) -
     assert {column: row[column] for column in wanted} == wanted
     assert json.loads(row["references"]) == ["kettle", "pot"]
     assert json.loads(row["gt_explanations"]) == ["it steams", "there is a lid"]
+
+
+def test_a_question_without_a_known_explanation_has_an_empty_cell(tmp_path: Path) -> None:
+    _, (row,) = table(tmp_path / "r.csv", [(replace(asked("1"), rationales=()), replied("1"))])
+    assert (row["gt_explanation"], json.loads(row["gt_explanations"])) == ("", [])
 
 
 def test_a_failed_question_has_a_row_and_no_verdict(tmp_path: Path) -> None:
