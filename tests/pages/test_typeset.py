@@ -89,6 +89,10 @@ def test_every_script_has_a_font(character: str, name: str) -> None:
     assert FONTS.faces[FONTS.face_of(character)].name == name
 
 
+def test_a_character_that_a_font_lacks_is_its_box() -> None:
+    assert FONTS.faces[0].glyph("直")[0] == FONTS["\U0010fffd"].number == 0
+
+
 def test_chinese_japanese_and_korean_write_shared_characters_in_their_own_way() -> None:
     pytest.importorskip("noto_cjk_sans_otc", reason="needs the extra `cjk`")
     assert [script_of(text) for text in ("直 ja", "直 です", "直 입니다")] == ["chinese", "japanese", "korean"]

@@ -216,6 +216,21 @@ def test_a_rule_takes_any_reply(rule: Callable[..., float], given: tuple[Any, ..
 
 
 @pytest.mark.parametrize(
+    ("reference", "exact"),
+    [
+        *(
+            (text, True)
+            for text in ("https://a.org", "see https://a.org", "run.py", "run.ipynb", "page 3", "7 a.m. today")
+        ),
+        *((text, True) for text in ("7 p.m. today", "12", "2015-06-07", "2015-06", "a@b.org")),
+        *((text, False) for text in ("http://a.org", "run.pyc", "a page", "7 pm today", "twelve", "12 bars")),
+    ],
+)
+def test_addresses_files_pages_and_times_need_an_exact_answer(reference: str, exact: bool) -> None:
+    assert mmlongbench_doc.is_exact(reference) is exact
+
+
+@pytest.mark.parametrize(
     ("reply", "answer"),
     [
         ("<concise_answer>10</concise_answer>\n<answer_format>Integer</answer_format>", 10),

@@ -288,6 +288,9 @@ def test_a_sentence_stays_whole_where_a_reference_is_one() -> None:
         ("Is the cat bigger than the dog?", "The cat (5 kg) is bigger than the dog (4 kg).", "yes"),
         *(("Is it red?", reply, "yes") for reply in ("It is.", "Y", "y.")),
         *(("Is it red?", reply, "no") for reply in ("It isn't.", "N")),
+        ("Is it red?", "Yes. Wait, there is none. So the answer is no.", "no"),
+        ("Is it red?", "Yes. Hmm, actually that is a bag; therefore, no.", "no"),
+        ("Is it red?", "No. On second thought, there is one, so yes.", "yes"),
         *(("Is it red?", reply, None) for reply in ("Y axis", "N = 5", "It is what it is")),
     ],
 )
