@@ -29,7 +29,7 @@ REPLIES = [
 def test_a_reply_is_read_as_its_row_says(row: dict[str, Any]) -> None:
     answer = read(row["reply"], row.get("choices", VEHICLES), row.get("finish_reason"))
     assert (answer.text, answer.status == "ok") == (row["label"], row["label"] is not None)
-    assert answer.status == row.get("status", answer.status)
+    assert (answer.status, answer.rule) == (row.get("status", answer.status), row.get("rule", answer.rule))
     assert row.get("status") != "ambiguous" or len(answer.rivals) > 1
 
 
