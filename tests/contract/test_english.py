@@ -99,3 +99,12 @@ def test_no_two_classes_have_one_name() -> None:
             if isinstance(node, ast.ClassDef) and node.name[0] != "_" and node.name not in ("Row", "Options"):
                 modules.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}
+
+
+def test_no_loop_calls_its_thing_each() -> None:
+    found = []
+    for path in sorted(ROOT.glob("vqa_client/**/*.py")):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            targets = ast.walk(node.target) if isinstance(node, ast.For | ast.comprehension) else ()
+            found += [str(path) for target in targets if isinstance(target, ast.Name) and target.id == "each"]
+    assert found == []

@@ -18,7 +18,7 @@ from vqa_client.tasks.listing import declared
 
 _NO_NAME = "name one that `vqa-client list` shows, or the path of a file that declares one"
 _SHOWN = 10
-_UNTESTED = {each.name for kind in (ChoiceSettings, PageSettings) for each in fields(kind)} - {
+_UNTESTED = {field.name for kind in (ChoiceSettings, PageSettings) for field in fields(kind)} - {
     *("data", "images", "split", "yes", "limit")
 }
 """Common settings that `selftest` doesn't use."""

@@ -181,7 +181,7 @@ def open_benchmark(
     chosen, message = benchmark.template(template)
     task = benchmark.task(chosen, entry.scoring(settings), system)
     parameters = {} if benchmark.form else task.parameters  # a form is known by its name
-    sent = {name: each for name, each in (("system", task.system), ("parameters", parameters)) if each}
+    sent = {name: part for name, part in (("system", task.system), ("parameters", parameters)) if part}
     return Opened(
         settings=settings,
         benchmark=benchmark,
@@ -285,7 +285,7 @@ def _module_of(path: Path, source: bytes) -> ModuleType:
 
 def fault_of_author(error: Exception) -> UsageError | None:
     """An error that a user's own benchmark raised, with the traceback from its code on; None for any other error."""
-    installed = {each.module.partition(".")[0] for each in declared().values()} - {__package__.partition(".")[0]}
+    installed = {entry.module.partition(".")[0] for entry in declared().values()} - {__package__.partition(".")[0]}
     trace, file = _trace_from(error, installed | {name for name in sys.modules if name.startswith(_FILE)})
     return UsageError(f"{file} raises {type(error).__name__}\n{trace}", hint=_MEND) if file else None
 

@@ -96,7 +96,7 @@ def _states(text: str, start: int, end: int) -> bool:
     if _OR_VALUE.match(text, end):
         return True
     operand = _OPERATOR.search(before) or _OPERATES.match(text, end)
-    result = not _EQUALS.search(before) or any(each.match(text, end) for each in (CLAUSE_END, _ON_GROUNDS, _OF_THINGS))
+    result = not _EQUALS.search(before) or any(sign.match(text, end) for sign in (CLAUSE_END, _ON_GROUNDS, _OF_THINGS))
     return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
 
 
