@@ -156,13 +156,13 @@ def test_a_log_file_gets_a_line_at_a_twentieth_of_the_run_and_five_seconds_apart
 ) -> None:
     plain, lines = PlainDisplay(), list[int]()
     plain.begin("mc clean", 1000)
-    for seconds, done in ((6.0, 49), (0.0, 50), (4.9, 100), (0.1, 101)):
+    for seconds, done in ((6.0, 49), (0.0, 50), (4.9, 100), (0.1, 101), (29.9, 102), (0.1, 103)):
         clock.now_s += seconds
         while plain.done < done:
             plain.asking()
             plain.finished(record())
         lines.append(len(capsys.readouterr().err.splitlines()))
-    assert lines == [0, 1, 0, 1]
+    assert lines == [0, 1, 0, 1, 0, 1]
 
 
 BOLD, FULL, REST, DIM, PLAIN = "\x1b[1m", "\x1b[91m", "\x1b[90m", "\x1b[2m", "\x1b[0m"

@@ -59,7 +59,32 @@ OTHER_COMMANDS = [
         ["run", "rows.csv"],
         "no benchmark 'rows.csv'\nhint: `vqa-client ask rows.csv` asks your own questions; `vqa-client",
     ),
-    (["suite", "rows.csv"], "there is no suite 'rows.csv'\nhint: `vqa-client ask rows.csv` asks your own questions; "),
+    (
+        ["suite", "rows.csv"],
+        "there is no suite 'rows.csv'\nhint: `vqa-client ask rows.csv` asks your own questions; a suite is documents, "
+        "general, smoke, or the path of a file that ends in .toml\n",
+    ),
+    (
+        ["ask", "rows.csv", "--prompt", "Hi", "--base_url", "http://host:99999"],
+        "warning: --prompt has no {question} and no other {column}: the same words are sent for every row\n",
+    ),
+    (
+        ["run", "chartqa", "--data", ".", "--judge", "j", "--batch_command", "a {input} {output}"],
+        "--judge j has no server: --batch_command asks none, and no base_url is given\n"
+        "hint: vqa-client judge RESULTS --batch_command '...' judges the run later\n",
+    ),
+    (["robustness", "run"], "--task is missing: the benchmark to run\nhint: --task mc; `vqa-client list` shows all\n"),
+    *(
+        (
+            ["run", "chartqa", "--data", ".", "--shard", "next/2", "-o", "o", *words],
+            f"error: {words[0]} can't be combined with --shard next/N\nhint: --shard K/N takes it\n",
+        )
+        for words in (["--fresh"], ["--max_cost", "1"], ["--max_minutes", "1"])
+    ),
+    (
+        ["score", "--task", "vqa2", "-p", "a.json", "--data", ".", "--num_questions", "3"],
+        "error: --num_questions says what is asked, and a file's answers are there\nhint: leave --num_questions out\n",
+    ),
     (["compare", "a", "b", "--html_images", "auto"], "--html_images is 'auto'; it must be a whole number\n"),
     (["ctl", "results", "--max_workers", "2.0"], "--max_workers is '2.0'; it must be a whole number"),
     (["ask", "rows.csv", "--to", "task"], "--to task: a benchmark is a Python file\nhint: --to task.py"),
@@ -307,7 +332,8 @@ def test_a_full_disk_under_standard_output_is_one_line(words: list[str]) -> None
     with open("/dev/full", "w") as full:
         done = forked.run(words, stdout=full)
     assert done.returncode == 2
-    assert done.stderr.startswith(b"error: standard output can't be written: No space left on device\nhint: ")
+    hint = b"hint: files that a run has written are complete\n"
+    assert done.stderr == b"error: standard output can't be written: No space left on device\n" + hint
 
 
 def test_lines_break_between_words_and_commands_stay_whole() -> None:

@@ -68,11 +68,12 @@ def test_a_missing_reader_is_reported_before_the_first_page_is_drawn(
     assert not (tmp_path / "pages").exists()
 
 
-def test_the_settings_reach_the_style(data_json: Path, tmp_path: Path) -> None:
+def test_the_settings_reach_the_style(data_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = "--dpi 72 --font_size 9 --page_size letter --margins 20x30 --crop none --max_pages 1 --line_bbox"
     output = tmp_path / "pages"
     words = ["render", "--data_json", str(data_json), "-o", str(output), "--workers", "1", *options.split()]
     assert run_command(words) == 0
+    assert capsys.readouterr().err.endswith("\n3 documents drawn in part (--max_pages)\n")
     style = json.loads((output / "metadata.json").read_bytes())["style"]
     assert (style["page_width_pt"], style["page_height_pt"]) == (612, 792)
     assert (style["margin_x_pt"], style["margin_y_pt"], style["line_height_pt"]) == (20, 30, 10)

@@ -75,6 +75,19 @@ def test_the_text_has_both_accuracies_and_why_they_differ(
     ]
 
 
+def test_the_questions_of_a_test_split_have_no_accuracy(tmp_path: Path, score: Score) -> None:
+    questions = tmp_path / "q.json"
+    questions.write_text(json.dumps({"data_subtype": "test2015", "questions": [{"question_id": 1}]}))
+    predictions = write_results(tmp_path / "p.json", {1: "a"})
+    assert score("-p", predictions, "-a", questions).stdout.splitlines() == [
+        f"score · {predictions}",
+        f"0 questions scored of 1 predicted and 1 annotated in {questions}",
+        "no accuracy: the questions have no answers to compare with",
+        "1 question (1) without any answer to compare with, not scored",
+        "",
+    ]
+
+
 def test_the_help_shows_the_options_of_annotations_and_of_benchmarks(score: Score) -> None:
     done = score("--help")
     assert (done.returncode, done.stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -144,7 +145,9 @@ def test_a_server_that_dies_later_is_reported_too(config: Path, tmp_path: Path, 
             urlopen(Request(f"http://127.0.0.1:{port}", method="DELETE"), timeout=120)
         out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (3, "")
+    assert re.search(r"^mlx-vlm is ready after \d+ s, as process \d+; at:$", err, re.MULTILINE)
     assert "mlx-vlm ended with exit status 9" in err
+    assert err.endswith("\nhint: see what it printed last; an interrupted run resumes\n")
     assert "| engine died" in err
 
 
@@ -170,6 +173,7 @@ def test_a_start_can_be_interrupted(config: Path, tmp_path: Path, port: str) -> 
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=120)
     assert process.returncode == 130
+    assert re.search(r"^stopping vLLM, for at most \d+ s \(Ctrl-C again: stop now\)$", err, re.MULTILINE)
     assert "Traceback" not in err
 
 

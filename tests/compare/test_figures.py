@@ -11,6 +11,7 @@ from vqa_client.cli.tables import as_text
 from vqa_client.compare.figures import EXACT, Comparison
 from vqa_client.compare.matching import match
 from vqa_client.compare.sections import sections, sentence
+from vqa_client.compare.sections import tests as every_test
 from vqa_client.compare.write import compare_runs, content
 from vqa_client.errors import UsageError
 from vqa_client.reports.sections import p_text, points
@@ -39,6 +40,42 @@ def test_right_and_wrong_on_independent_questions_get_mcnemars_test(tmp_path: Pa
     assert of.shown
     assert sentence(of).startswith("org/b is better than org/a: over the same 60 vqa2 questions org/b scores 83.3 %")
     assert "p = 0.013" in sentence(of)
+
+
+def test_the_sentence_and_the_tests_word_for_word(tmp_path: Path) -> None:
+    a = [record(f"q{n}", score=(0.0, 0.5, 1.0)[n % 3], cluster=f"i{n // 2}") for n in range(24)]
+    b = [record(f"q{n}", score=(0.5, 1.0, 1.0)[n % 3], cluster=f"i{n // 2}") for n in range(24)]
+    b[5] = failed("q5", cluster="i2")
+    for model, records in (("one", a), ("two", b), ("three", a[:20])):
+        put(tmp_path / model, records, model=model)
+    _, pairs = compare_runs([tmp_path / model for model in ("one", "two", "three")])
+    two, three = (of for of, _ in pairs)
+    test = "exact sign-flip permutation by image"
+    means = "(how often a random sign for each image's difference gives a total as large)"
+    shared = "takes questions as independent, but some share images"
+    assert sentence(two) == (
+        "two is better than one: over the same 24 vqa2 questions on 12 images two scores 79.2 % and one 50.0 % in VQA "
+        f"accuracy (ten answers), +29.2 points (95 % interval +11.8 to +42.1; {test}, Holm, p = 0.009)."
+    )
+    assert list(every_test(two).notes) == [
+        f"{test}: p = 0.004 {means}",
+        "difference: +29.2 (+11.8 to +42.1) points",
+        "where both answered (23): +34.8 (+19.7 to +44.3) points",
+        f"exact McNemar on full marks: p = 0.039 (two alone 8, one alone 1; {shared})",
+        "paired t by image: t = 4.84, df 11, p < 0.001",
+        "minimum detectable difference (80 % power): 21.2 points",
+    ]
+    assert sentence(three) == (
+        "No significant difference between three and one: over the same 20 vqa2 questions on 10 images three scores "
+        f"47.5 % and one 47.5 % in VQA accuracy (ten answers), 0.0 points (95 % interval -19.2 to +19.2; {test}, "
+        "p = 1). This run can reliably detect only differences above 26.8 points."
+    )
+    assert list(every_test(three).notes) == [
+        f"{test}: p = 1 {means}",
+        "difference: 0.0 (-19.2 to +19.2) points",
+        f"exact McNemar on full marks: p = 1 (three alone 0, one alone 0; {shared})",
+        "minimum detectable difference (80 % power): 26.8 points",
+    ]
 
 
 def test_questions_on_one_image_are_a_cluster(tmp_path: Path) -> None:

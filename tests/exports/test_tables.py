@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
-from vqa_client.errors import NotOurs
+from vqa_client.errors import NotOurs, UsageError
 from vqa_client.exports.numbers import as_markdown, escaped, sections, write_markdown, write_summary
 from vqa_client.exports.tables import write_csv, write_jsonl, write_parquet
 from vqa_client.reports.logged_run import read_run
@@ -126,6 +127,13 @@ def test_parquet_holds_the_same_rows_with_types(tmp_path: Path) -> None:
     assert sum(row["correct"] for row in rows) == 60
     assert rows[0]["images"][0]["sha256"] == "a" * 64
     assert list(rows[0]["images"][0]) == IMAGE
+
+
+def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=r"^--parquet needs pyarrow$") as caught:
+        write_parquet(tmp_path / "x.parquet", read(tmp_path, [record(1)]))
+    assert caught.value.hint.endswith("pip install 'vqa-client[parquet]'")
 
 
 SUMMARY = {

@@ -10,7 +10,7 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.divided import read_shard
 from vqa_client.settings.judge import JudgeSettings
 from vqa_client.settings.own_commands import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
-from vqa_client.settings.robustness import EvaluateSettings
+from vqa_client.settings.robustness import EvaluateSettings, RobustnessRun
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings, entry_title, names_report
 from vqa_client.settings.validation import option_helps
 from vqa_client.types import FAILED, STATUSES
@@ -96,6 +96,12 @@ def test_an_unknown_status_is_refused(words: str) -> None:
 def test_contradicting_options_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         mc(**given)
+
+
+def test_corruptions_are_not_asked_in_other_forms() -> None:
+    with pytest.raises(UsageError, match=r"^--repeat can't be combined with corruptions$") as caught:
+        RunSettings(repeat=2, corrupted=RobustnessRun())
+    assert caught.value.hint == "a run for each"
 
 
 def test_one_repeat_is_an_ordinary_run() -> None:
