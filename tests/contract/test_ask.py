@@ -138,7 +138,8 @@ def test_true_and_false_are_yes_and_no_or_a_choice(
     assert "of True and False, which yes and no answer too" in capsys.readouterr().err
     assert run_command(["ask", str(path), "--to", str(tmp_path / "mine.py")]) == 0
     assert run_command(["selftest", str(tmp_path / "mine.py"), "--data", str(path)]) == 0
-    assert "tuple(texts_of(truth_of(row.answer)))" in (tmp_path / "mine.py").read_text()
+    written = (tmp_path / "mine.py").read_text()
+    assert ("tuple(texts_of(truth_of(row.answer)))" in written, "choices_of" in written) == (True, False)
     rows[4]["answer"] = "no"
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     assert ask(tmp_path / "rows.json", server.base_url, "--choices", "yes,no", "--fresh") == 0

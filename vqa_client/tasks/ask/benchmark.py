@@ -233,8 +233,7 @@ from msgspec import Struct
 from vqa_client.benchmark import Benchmark, {columns}Form, Picture, Place, Prompt, Question, numbered, tables
 from vqa_client.scoring.readings import choice_or_short
 from vqa_client.tasks.ask.benchmark import {metrics}
-from vqa_client.tasks.ask.values import choices_of, readings, texts_of, truth_of
-
+{values}
 
 class Row(Struct):
 {fields}
@@ -307,6 +306,8 @@ def _module_text(settings: AskSettings, of: Survey, path: Path, data: str) -> st
     is_choice = bool(of.parts.get("choice"))
     files = [table.path.name for table in of.tables]
     start = os.path.commonprefix(files)  # noqa: RUF071 - of names, letter by letter
+    body = _body(settings, of)
+    used = [name for name in ("choices_of", "readings", "texts_of", "truth_of") if f"{name}(" in body]
     return _HEAD.format(
         name=path.stem,
         declared="BENCHMARK",
@@ -316,7 +317,8 @@ def _module_text(settings: AskSettings, of: Survey, path: Path, data: str) -> st
         columns="Columns, " if any("Columns(" in column for column in columns.values()) else "",
         metrics="CHOICE" if is_choice else "OPEN",
         fields="".join(fields),
-        body=_body(settings, of),
+        body=body,
+        values=f"from vqa_client.tasks.ask.values import {', '.join(used)}\n" if used else "",
         glob=files[0] if len(files) == 1 else f"{start}*{Path(files[0]).suffix}",
         mapping="{\n"
         + "".join(f"                {name!r}: {column},\n" for name, column in columns.items())
