@@ -220,7 +220,7 @@ def test_an_echoed_image_is_removed() -> None:
 
 def test_a_long_refusal_is_read_to_a_limit_and_judged_by_both_ends() -> None:
     assert len(error_message(b"ab " * 10_000)) == 20_000
-    assert judge(400, words_of(["blocklist"], "no")).status == "refused"
+    assert judge(400, words_of(["odd", "blocklist"], "no")).status == "refused"
     for start, status in ((0, "too_many_images"), (1_985, "too_many_images"), (1_986, "rejected"), (3_000, "rejected")):
         words, others = "too many images", "x" * start
         for message in ((others + words).ljust(6_000, "x"), (words + others).rjust(6_000, "x")):

@@ -106,7 +106,7 @@ PROBED: list[tuple[int | Exception, str, str]] = [
 ]
 RUNNING = "is the server running there? --base_url names it, --wait_for_server SECONDS waits longer"
 REFUSED = [
-    (302, "the server redirects elsewhere: give that address as --base_url"),
+    *((each, "the server redirects elsewhere: give that address as --base_url") for each in (300, 302)),
     (400, ""),
     (401, "the server refuses the key: --api_key or VQA_CLIENT_API_KEY"),
     (402, "the account has no credits left: add some, or use another --api_key"),
