@@ -1,6 +1,7 @@
 """`--engine openai`: the SDK signs requests; bodies, statuses, attempts and records equal the direct engine's."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -74,11 +75,17 @@ def _login(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     async def token() -> str:
+        if os.environ.get("LOGIN") == "fails":
+            raise RuntimeError("\nlogged out\nfor long")
         return "token-of-login"
+
+    def provider(credential: Any, scope: str) -> Any:
+        assert scope == "https://cognitiveservices.azure.com/.default"
+        return token
 
     module: Any = ModuleType("azure.identity.aio")
     module.DefaultAzureCredential = DefaultAzureCredential
-    module.get_bearer_token_provider = lambda credential, scope: token
+    module.get_bearer_token_provider = provider
     monkeypatch.setitem(sys.modules, "azure.identity.aio", module)
     for name in ("azure", "azure.identity"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
@@ -155,6 +162,32 @@ async def test_bedrock_is_signed_by_the_sdk(monkeypatch: pytest.MonkeyPatch) -> 
         response = await transport.handle_async_request(target.request(upload, 5))
     assert (seen[0].headers["authorization"], seen[0].content) == ("Bearer of-aws", b'{"a":1}')
     assert (response.status_code, response.content) == (403, b"not <key>")
+
+
+@pytest.mark.usefixtures("_login")
+async def test_a_login_that_gives_no_token_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGIN", "fails")
+    base = httpx2.URL("https://x.openai.azure.com/openai/v1")
+    async with SdkTransport(base, httpx2.MockTransport(lambda _: httpx2.Response(200)), None, signed=False) as wire:
+        with pytest.raises(httpx2.ConnectError, match=r"^the login gave no token: logged out$"):
+            await wire.handle_async_request(httpx2.Request("GET", f"{base}/models"))
+
+
+@pytest.mark.parametrize(
+    ("address", "hint"),
+    [
+        ("https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1", "--api_key, or the cloud's own login"),
+        ("https://gateway/openai/deployments/x", "add ?api-version=2024-10-21 to it, quoted"),
+    ],
+)
+def test_what_the_sdk_lacks_for_an_address_is_named(address: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_BEARER_TOKEN_BEDROCK", "OPENAI_API_VERSION"):
+        monkeypatch.delenv(name, raising=False)
+    key = "k" if "gateway" in address else None
+    monkeypatch.setitem(sys.modules, "botocore", None)  # AWS's own login
+    with pytest.raises(UsageError, match=r"^--engine openai: \S") as caught:
+        SdkTransport(httpx2.URL(address), httpx2.MockTransport(lambda _: httpx2.Response(200)), key, signed=False)
+    assert caught.value.hint == hint
 
 
 async def test_a_missing_package_or_login_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

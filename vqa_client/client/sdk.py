@@ -43,6 +43,8 @@ class SdkTransport(httpx2.AsyncBaseTransport):
             self._client = self._client_for(base, key)
         except openai.OpenAIError as error:
             raise UsageError(f"--engine openai: {error}", hint="--api_key, or the cloud's own login") from None
+        except ValueError as error:  # a gateway's address without the version that Azure's has
+            raise UsageError(f"--engine openai: {error}", hint="add ?api-version=2024-10-21 to it, quoted") from None
         self._adds_none = signed or self._client.api_key == _NO_KEY
 
     def _client_for(self, base: httpx2.URL, key: str | None) -> Any:
