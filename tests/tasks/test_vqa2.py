@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tasks.declared import task_of, template_of
+from tests.tasks.declared import benchmark_of, task_of, template_of
 from vqa_client.errors import UsageError
 from vqa_client.runner import judge
 from vqa_client.scoring.vqa_accuracy import HumanAnswer
@@ -67,6 +67,7 @@ def test_an_unknown_placeholder_is_refused() -> None:
 
 
 def test_every_score_is_a_part_and_the_headline_is_the_normalised_accuracy() -> None:
+    assert [each.field for each in benchmark_of("vqa2").description().breakdowns] == ["kind", "answer_type"]
     answer, score = judge(reply("Red."), BOAT, TASK)
     assert (answer.status, answer.text, answer.rule) == ("ok", "Red.", "whole_reply")
     assert score.value == score.parts[TASK.headline] == 1.0
