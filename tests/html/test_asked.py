@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.html.samples import corrupted, facts, failed, record, write_run
+from tests.html.samples import facts, failed, record, write_run
 from tests.html.test_page import html_of, said
 from vqa_client.html.asked import AskedForms, asked
 from vqa_client.reports.logged_run import read_run
@@ -159,7 +159,7 @@ def test_probabilities_give_a_reliability_diagram(tmp_path: Path) -> None:
     assert "Reliability: accuracy by confidence" in said(html_of(tmp_path / "page", records))
 
 
-@pytest.mark.parametrize("records", [[record()], [failed(1)], corrupted(2)[:0]], ids=["two choices", "failed", "none"])
+@pytest.mark.parametrize("records", [[record()], [record(variant="clean")], [failed(1)], []])
 def test_a_plain_run_has_no_figures_of_options(tmp_path: Path, records: list[Record]) -> None:
     of = found(tmp_path, records)
     assert (of.option, of.lead, of.gaps) == ("", (), ())

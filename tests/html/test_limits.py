@@ -28,6 +28,7 @@ def test_failed_questions_are_shown_with_an_example(tmp_path: Path) -> None:
     said = sentences(tmp_path, list(mixed()))
     assert "15 questions: no reply in time. For example: no reply within 60 s" in said
     assert "60 of 160 requests were repeats." in said
+    assert "1 of 2 requests were repeats." in sentences(tmp_path, [record(1, attempts=2)])
 
 
 def test_cut_replies_are_shown_with_the_accuracy_without_them(tmp_path: Path) -> None:
@@ -35,6 +36,8 @@ def test_cut_replies_are_shown_with_the_accuracy_without_them(tmp_path: Path) ->
     assert "1 reply (50.0 %) cut at 1,024 tokens. Without them the accuracy is 100.0 %." in sentences(
         tmp_path, [record(1), cut]
     )
+    said = sentences(tmp_path, [record(1), cut, record(3, right=False, status="truncated", finish_reason="length")])
+    assert "2 replies (66.7 %) cut at 1,024 tokens. Without them the accuracy is 100.0 %." in said
 
 
 def test_the_bottleneck_is_that_of_the_longest_start(tmp_path: Path) -> None:

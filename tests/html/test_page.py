@@ -138,7 +138,7 @@ def test_nothing_foreign_becomes_markup(tmp_path: Path) -> None:
 def test_no_control_character_and_no_override_reaches_the_tables(tmp_path: Path) -> None:
     html = html_of(tmp_path, hostile()).partition('id="data"')[0]
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]", html)
-    assert "[U+202E]" in html
+    assert "safe [U+202E]exe.tab[U+202C] end" in html
 
 
 def test_the_script_finds_the_same_invisible_characters(tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_settings_with_their_defaults_are_listed_apart(tmp_path: Path) -> None:
 
 def test_a_difference_of_zero_has_no_sign(tmp_path: Path) -> None:
     text = said(html_of(tmp_path, [record(n, variant=form) for n in range(3) for form in ("seen", "blind")]))
-    assert re.search(r" all 0\.0 -\d+\.\d to \+\d+\.\d ", text)
+    assert re.search(r" all 0\.0 -\d+\.\d to \+\d+\.\d 100\.0 100\.0 1 3 ", text)
 
 
 def test_the_fingerprint_is_of_identity_and_data_in_any_order(tmp_path: Path) -> None:

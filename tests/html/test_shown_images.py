@@ -217,5 +217,6 @@ def test_a_server_sends_only_files_that_a_record_names(tmp_path: Path) -> None:
     served = ServedImages(run_of(tmp_path, image))
     assert [served(image), served(image)] == [served(image)] * 2
     assert served.files == [tmp_path / "pages/a.png"]
+    assert served(replace(image, name="gone.png")).note == "the file is not where the run found it"
     earlier = replace(image, sha256="0" * 64)
     assert (served(earlier).href, served.sent) == ("image/1", [image, earlier])

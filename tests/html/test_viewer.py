@@ -45,12 +45,15 @@ def test_ticked_runs_are_compared_or_the_reason_why_not_is_shown(tmp_path: Path)
     for number, folder in enumerate("abc"):
         run = facts()
         run["identity"]["task"] = "mc" if number < 2 else "niah"
-        write_run(tmp_path / folder, [record(1, score=float(number == 1))], run=run)
+        images = (put(tmp_path / f"pages/{folder}.png"),)
+        run["described"]["images_dir"] = str(tmp_path / "pages")
+        write_run(tmp_path / folder, [record(1, score=float(number == 1), images=images)], run=run)
     viewer = Viewer(tmp_path, comparison_page)
     assert viewer.answer("").body.count(b'type="checkbox"') == 3
     compared = viewer.answer("compare/0-1")
     assert (compared.status, compared.kind) == (200, "text/html; charset=utf-8")
     assert b"against" in compared.body
+    assert b'"../0/image/0"' in compared.body
     refused = viewer.answer("compare/0-2")
     assert refused.status == 500
     assert b"can't be compared" in refused.body
