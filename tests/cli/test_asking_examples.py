@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.cli.test_worded import SUMMARY, TALLY, report
 from tests.html.samples import record, write_run
 from vqa_client.cli.dry_run import _plan_lines, _total_lines
+from vqa_client.cli.evaluate import exit_code_for
 from vqa_client.cli.main import run_command
+from vqa_client.cli.pages_beside import write_pages
 from vqa_client.model_config import Prices
 from vqa_client.runs.dry_run import DryRun, ExpectedRun, Overflow
 from vqa_client.settings.run import RunSettings
+from vqa_client.tasks.report import DeclaredSummary
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "asking.md"
@@ -140,3 +144,23 @@ def test_a_dry_run_prints_its_estimates() -> None:
     two = [(known, EXPECTED, RunSettings())] * 2
     assert list(_total_lines(two, 2.0)) == [*together, "  16 min 40 s at 2 questions/s", "  at most $112.00"]
     assert list(_total_lines([(RUN, EXPECTED, RunSettings())] * 2, None)) == together
+
+
+def test_a_run_without_a_reply_says_so_and_a_large_one_has_no_page(capsys: pytest.CaptureFixture[str]) -> None:
+    overall = replace(TALLY, total=20_001, answered=0)
+    counted = [
+        replace(
+            report(DeclaredSummary(**SUMMARY | {"overall": overall, "status_counts": statuses}, totals={})), expected=n
+        )
+        for statuses, n in (({}, 20_002), ({"ok": 0, "timeout": 1_001, "refused": 2}, 20_001))
+    ]
+    failing, batched = RunSettings(ok_with_failures=True), RunSettings(batch=True, no_wait=True)
+    assert [exit_code_for(settings, counted[:1]) for settings in (RunSettings(), failing, batched)] == [3, 3, 1]
+    assert [exit_code_for(settings, counted[1:]) for settings in (RunSettings(), failing, batched)] == [3, 3, 3]
+    none, some = (
+        f"error: no question got a reply: {why}\n"
+        for why in ("none was asked, or its result belongs to another run", "1,001 timeout, 2 refused")
+    )
+    assert capsys.readouterr().err == none * 2 + some * 3
+    write_pages(counted[:1])
+    assert capsys.readouterr().err == "too many questions for a page by default; vqa-client report . writes it\n"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_worded import SUMMARY, lines, report
 from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.runs.explain_sample import own
@@ -12,6 +13,46 @@ from tests.runs.sample import Sample
 from tests.runs.vqa2_split import Split
 from tests.tasks.explain.samples import actx
 from vqa_client.cli.main import run_command
+from vqa_client.cli.varied_tables import of_robustness
+from vqa_client.reports.robustness.report import RobustnessSummary
+from vqa_client.scoring.corrupted_scores import CorruptedScores
+
+ASKED = [("snow", 1, 35), ("snow", 3, 10), ("contrast", 3, 36)]
+"""Corruption, level, and how many of 40 questions are right."""
+TABLE = "accuracy in % by corruption and level; questions without a reply count as wrong"
+HEADS = "corruption 1 3 worst drop at 95 % interval"
+
+
+@pytest.mark.parametrize(
+    ("clean", "expected"),
+    [
+        (
+            [("", 0, 36)],
+            [
+                *(TABLE, "clean: 90.0 (76.9-96.0) of 40 questions", HEADS),
+                *("snow 87.5 25.0* -65.0 3 -78.0 to -45.8", "contrast - 90.0 0.0 3 -4.9 to +4.9"),
+                *("* differs from clean: the 95 % interval of the paired difference leaves out 0", "a note"),
+            ],
+        ),
+        (
+            [],
+            [
+                TABLE,
+                "clean: not run, so no drop can be measured; the same command with --levels 0,1,3 asks the "
+                "clean images too",
+                *(HEADS, "snow 87.5 25.0 - - -", "contrast - 90.0 - - -", "a note"),
+            ],
+        ),
+    ],
+)
+def test_each_corruption_is_a_row_with_its_worst_drop(clean: list[tuple[str, int, int]], expected: list[str]) -> None:
+    scores = CorruptedScores()
+    for name, level, right in (*clean, *ASKED):
+        for n in range(40):
+            scores.add(str(n), name, level, score=float(n < right), status="ok", cluster="")
+    summary = RobustnessSummary(**SUMMARY, curves=scores.curves(), notes=["a note"])
+    assert lines(of_robustness(report(summary), summary)) == expected
+
 
 NO_SERVER = "http://127.0.0.1:9/v1"
 
