@@ -54,6 +54,13 @@ def test_the_verdict_is_that_of_more_than_half_of_the_repeats(
     assert "repeats: 75.0 % of verdicts differ (3 each)" in capsys.readouterr().out
 
 
+def test_the_grade_of_a_reply_is_the_median_of_its_repeats(tmp_path: Path, fault_server: StartsServers) -> None:
+    run, grades = Run(tmp_path, ["It is city 1"]), iter("718")
+    server = fault_server(on_judgements(lambda received: f"VERDICT: {next(grades)}"))
+    assert run.judged(server.base_url, "--kind", "grade", "--repeat", "3") == 0
+    assert run.found("grade")["verdicts"][0]["accuracy"] == pytest.approx(0.7)
+
+
 def test_a_judge_with_other_settings_is_refused_with_its_own_way_out(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:

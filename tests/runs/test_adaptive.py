@@ -82,7 +82,7 @@ async def test_only_answers_to_questions_that_began_with_the_present_number_of_w
     route = SimpleNamespace(lost=False, window=SimpleNamespace(size=math.inf, refusals=0))
 
     async def queue(since_s: float) -> tuple[float, float]:
-        return 1.0, 0.0
+        return 30.0, 2.0
 
     adaptive = Adaptive(crew, cast(Any, SimpleNamespace(all=[route])), queue, active=True)
     watch = asyncio.create_task(adaptive.watch())
