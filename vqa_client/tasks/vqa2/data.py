@@ -205,7 +205,7 @@ class AnnotationRow(Struct, frozen=True, kw_only=True, gc=False):
         return min(counts, key=lambda answer: (-counts[answer], answer), default="")
 
     def described(self) -> int:
-        """The byte of `AnnotationPairs.answers`."""
+        """The byte of `Paired.answers`."""
         count = min(len(self.answers), _MOST_ANSWERS) or bool(self.multiple_choice_answer)
         ids = self.answers and all(isinstance(a, HumanAnswer) and a.answer_id is not None for a in self.answers)
         return count | (_WITH_IDS if ids else 0)
