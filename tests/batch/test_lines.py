@@ -17,6 +17,7 @@ from vqa_client.batch.parts import (
     PartFolder,
     PartSize,
     PartWriter,
+    Sizes,
     Unasked,
     custom_id,
     key_in,
@@ -287,6 +288,14 @@ def test_a_file_of_a_batch_that_can_not_be_written_is_named(tmp_path: Path) -> N
     assert not (parts.folder / "part-0002.unfinished").exists()
 
 
+def test_lines_fill_parts_up_to_both_limits() -> None:
+    sizes, seen = Sizes(PartSize(10, 3)), list[tuple[int, int, int]]()
+    for size_bytes in (4, 6, 1, 1, 1, 1, 12):
+        sizes.add(size_bytes)
+        seen.append((sizes.parts, sizes.lines, sizes.size_bytes))
+    assert seen == [(1, 1, 4), (1, 2, 10), (2, 1, 1), (2, 2, 2), (2, 3, 3), (3, 1, 1), (4, 1, 12)]
+
+
 def test_a_part_has_the_size_of_its_file(tmp_path: Path) -> None:
     parts, body = PartFolder(tmp_path / "a.records.jsonl"), Body([b'{"a":1}'])
     with PartWriter(parts, PartSize(line_bytes("v1", body) * 2, 9), 1) as writer:
@@ -295,6 +304,7 @@ def test_a_part_has_the_size_of_its_file(tmp_path: Path) -> None:
         (1, ["v1", "v2"], 1, "written"),
         (2, ["v3"], 1, "written"),
     ]
+    assert not any(each.file_id or each.batch_id or each.results for each in made)
     assert [each.size_bytes for each in made] == [parts.input(number).stat().st_size for number in (1, 2)]
 
 

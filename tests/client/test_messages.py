@@ -39,7 +39,7 @@ ADDRESS = "such as http://localhost:8000/v1"
 SOCKS = "socks5://user:secret@proxy.example:1"
 ELSEWHERE = Image(name="", mime="", sha256="", size_bytes=3, path="nowhere.png")
 ROWS: list[tuple[Callable[[], Any], str, str]] = [
-    (lambda: candidates("http://h:99999"), "--base_url 'http://h:99999' has no such host or port", ADDRESS),
+    (lambda: candidates("http://h:65536"), "--base_url 'http://h:65536' has no such host or port", ADDRESS),
     (lambda: candidates("http://h:0"), "--base_url 'http://h:0' has no such host or port", ADDRESS),
     (
         lambda: candidates("ftp://h", "--endpoint"),
