@@ -241,7 +241,7 @@ def test_a_prompt_form_sets_the_prompt_the_system_message_and_the_token_limit(
     assert "it has short, parts" in capsys.readouterr().err
 
 
-def test_a_token_limit_of_the_benchmarks_prompt_is_part_of_the_identity(
+def test_a_token_limit_and_the_place_of_images_in_the_benchmarks_prompt_are_part_of_the_identity(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shapes, path = Shapes(tmp_path, fault_server), tmp_path / "shapes.py"
@@ -252,6 +252,9 @@ def test_a_token_limit_of_the_benchmarks_prompt_is_part_of_the_identity(
     path.write_text(path.read_text().replace("max_tokens=7", "max_tokens=8", 1))
     assert shapes.run("--max_tokens", "9") == 2
     assert "parameters.max_tokens: 7 in shapes.run.json, 8 now" in capsys.readouterr().err
+    path.write_text(path.read_text().replace('images="marked", max_tokens=8', 'images="last", max_tokens=7'))
+    assert shapes.run("--max_tokens", "9") == 2
+    assert "images_last: None in shapes.run.json, True now" in capsys.readouterr().err
 
 
 def test_worked_examples_are_earlier_turns_of_the_same_group(

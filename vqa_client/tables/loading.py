@@ -229,7 +229,7 @@ def question_of(row: Any, place: Place) -> Question:
 _FIELDS: dict[str, type] = {
     field.name: tuple if isinstance(field.default, tuple) else object
     for field in msgspec.structs.fields(Question)
-    if field.name not in ("folder", "variant", "groups", "extra", "row", "part")
+    if field.name not in ("folder", "variant", "groups", "extra", "row")
 }
 
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
 from vqa_client.errors import DataError, UsageError
+from vqa_client.prompt import Prompt
 from vqa_client.reports.names import safe_name
 from vqa_client.settings.declared import (
     AskSettings,
@@ -180,15 +181,19 @@ def open_benchmark(
     benchmark = entry.make(settings)
     chosen, message = benchmark.template(template)
     task = benchmark.task(chosen, entry.scoring(settings), system)
-    parameters = {} if benchmark.form else task.parameters  # a form is known by its name
-    sent = {name: part for name, part in (("system", task.system), ("parameters", parameters)) if part}
+    sent: dict[str, Any] = {"system": task.system}
+    if isinstance(settings, BenchmarkSettings) and not benchmark.form:  # a form is known by its name
+        prompt = benchmark.prompt if isinstance(benchmark.prompt, Prompt) else Prompt()
+        sent |= {"parameters": task.parameters, "images_last": prompt.images == "last"}
     return Opened(
         settings=settings,
         benchmark=benchmark,
         task=task,
         notify=notify,
         revision=revision,
-        identity={**entry.identity(settings), **benchmark.identity, **sent},
+        identity=entry.identity(settings)
+        | dict(benchmark.identity)
+        | {name: part for name, part in sent.items() if part},
         template=chosen,
         message=message,
     )
