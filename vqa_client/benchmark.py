@@ -238,9 +238,12 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     version: str = "1"
 
     def __post_init__(self) -> None:
-        names = {"", *(metric.name for metric in self.metrics), *(total.name for total in self.totals)}
-        if unknown := {self.headline, self.answers_by} - names:
+        metrics, totals = [metric.name for metric in self.metrics], [total.name for total in self.totals]
+        named = {self.headline, self.answers_by, *(name for total in self.totals for name in total.on)}
+        if unknown := named - {"", *metrics, *totals}:
             raise ValueError(f"{self.name} has no metric or total {unknown.pop()!r}")
+        if twice := [name for names in (metrics, totals) for name in names if names.count(name) > 1]:
+            raise ValueError(f"{self.name} has two metrics or two totals {twice[0]!r}")
 
     @property
     def headline_metric(self) -> Metric:

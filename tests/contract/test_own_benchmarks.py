@@ -226,6 +226,12 @@ def test_a_file_without_a_benchmark_is_refused(
             "prompt of question 'receipts#0' is None",
         ),
         ('breakdowns=("shop",)', 'headline="exact"', "receipts has no metric or total 'exact'"),
+        ('"questions with an answer"', '"", on=("exact",)', "receipts has no metric or total 'exact'"),
+        (
+            "metrics=(Metric",
+            'metrics=(Metric("relaxed", best_of(relaxed)), Metric',
+            "two metrics or two totals 'relaxed'",
+        ),
     ],
 )
 def test_a_mistake_in_a_benchmarks_file_is_named_with_its_place(
