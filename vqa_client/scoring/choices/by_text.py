@@ -89,7 +89,11 @@ def _denied_lists(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> s
 def _states(text: str, start: int, end: int) -> bool:
     """Whether the text of a choice is stated: not a question, one item of a scene, or a number in the working."""
     before = text[max(0, start - SENTENCE_READ) : start]
-    if ("?" in text and _ASKED.match(text, end)) or (_LISTED.search(before) and _LISTS.match(text, end)):
+    if (
+        _GIVEN.search(before)
+        or ("?" in text and _ASKED.match(text, end))
+        or (_LISTED.search(before) and _LISTS.match(text, end))
+    ):
         return False
     if not _NUMBER.fullmatch(text, start, end):
         return True
@@ -251,6 +255,8 @@ _NONE_FITS = lazily(
 """The reply says that no choice is right; a text that it names is not an answer."""
 _LISTED, _LISTS = lazily(r", (?:an? |the )?$"), lazily(r"s?,? and (?:an?|the|several|some|many)\b")
 """One of several things that are shown: "a street with trees, a bus and some people"."""
+_GIVEN = lazily(r"\b(?:let|suppose|given that|we are given)\b[^.;:!?\n]{0,30}=[ ]?$")
+"""A given value at the beginning of the working: "Let f(x) = x^2 + 1." """
 _JOINED = lazily(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
 _LESS = lazily(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
 _COUNT = lazily(rf"\b(?:{'|'.join(word for word, value in SMALL.items() if 1 < value < 21)})\b(?!-)")
