@@ -11,11 +11,13 @@ from msgspec.structs import replace
 
 from tests.cli.test_worded import SUMMARY, TALLY, report
 from tests.html.samples import record, write_run
+from vqa_client.cli.batch import _file_lines
 from vqa_client.cli.dry_run import _plan_lines, _total_lines
-from vqa_client.cli.evaluate import exit_code_for
+from vqa_client.cli.evaluate import exit_code_for, shard_lines
 from vqa_client.cli.main import run_command
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.model_config import Prices
+from vqa_client.runs.batched import Written
 from vqa_client.runs.dry_run import DryRun, ExpectedRun, Overflow
 from vqa_client.settings.run import RunSettings
 from vqa_client.tasks.report import DeclaredSummary
@@ -164,3 +166,18 @@ def test_a_run_without_a_reply_says_so_and_a_large_one_has_no_page(capsys: pytes
     assert capsys.readouterr().err == none * 2 + some * 3
     write_pages(counted[:1])
     assert capsys.readouterr().err == "too many questions for a page by default; vqa-client report . writes it\n"
+
+
+def test_written_batches_and_shards_are_a_line_each() -> None:
+    written = Written(title="mc clean", model="m o", files={Path("a.jsonl"): 1_000, Path("b.jsonl"): 1}, left_out=())
+    command = (
+        "for example: vllm run-batch -i a.jsonl -o a.out.jsonl --model 'm o'; then `vqa-client batch read` with the"
+    )
+    files = ["a.jsonl: 1,000 questions\n", "b.jsonl: 1 question\n"]
+    assert _file_lines(written) == [*files, f"{command} same options\n"]
+    lost = replace(written, left_out=("q1", "q2", "q3", "q4"))
+    assert _file_lines(lost)[2] == "4 questions can't be asked: q1, q2, q3\n"
+    assert _file_lines(replace(written, files={})) == ["mc clean: nothing is left to ask\n"]
+    asked = report(DeclaredSummary(**SUMMARY, totals={}))
+    shown = f"{asked.log}: 4 of 1,004 questions asked, 1 failed\n"
+    assert shard_lines([replace(asked, expected=1_004)] * 2) == shown * 2

@@ -162,10 +162,17 @@ def test_a_leaderboard_has_figures_ranks_and_means_and_names_what_it_leaves_out(
     assert capsys.readouterr().err == f"error: {unread}\n{empty}\nhint: {hint}\n"
 
 
+@pytest.mark.parametrize(
+    ("points", "shown"),
+    [
+        ({"all_in": 10.0}, ["benchmark a b c", "mc 2.5 (1.0-9.5) 7.2 (1.0-9.5) -"]),
+        ({}, ["benchmark b a c", "mc 725.0 (100.0-950.0) 250.0 (100.0-950.0) -"]),
+    ],
+)
 def test_a_benchmarks_leading_total_is_shown_and_questions_decide_the_ranks(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    points: dict[str, float], shown: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    benchmark = {"headline": "strict", "totals": {"all_in": ""}, "leading_total": "all_in", "points": {"all_in": 10.0}}
+    benchmark = {"headline": "strict", "totals": {"all_in": ""}, "leading_total": "all_in", "points": points}
     for model, value in (("a", 2.5), ("b", 7.25), ("c", None)):
         totals = {"all_in": {"strict": {"value": value, "low": 1.0, "high": 9.5}}} if value else {}
         put(tmp_path / model, [record(f"q{n}") for n in range(4)], model=model, task="mc")
@@ -174,8 +181,7 @@ def test_a_benchmarks_leading_total_is_shown_and_questions_decide_the_ranks(
         content["described"] |= {"benchmark": benchmark, "totals": totals}
         run_file.write_text(json.dumps(content))
     assert board_lines(capsys, tmp_path)[2:] == [
-        "benchmark a b c",
-        "mc 2.5 (1.0-9.5) 7.2 (1.0-9.5) -",
+        *shown,
         "all in n 4, rank 1-2 n 4, rank 1-2 n 4",
         "mc: figures are all in; ranks compare questions, by their mean accuracy",
     ]

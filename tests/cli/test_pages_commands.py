@@ -143,7 +143,8 @@ def test_a_contact_sheet_shows_clean_pages_first(tmp_path: Path) -> None:
     assert command("perturb", "-i", clean, "-o", tmp_path / "out", "-p", *SPECS).returncode == 0
     sheet = tmp_path / "sheet.png"
     done = command("pages-preview", "--images", clean, tmp_path / "out", "--output", sheet, "--page", "d1", "d2")
-    assert done.stdout == f"{sheet}: 2 pages in 4 forms: clean, adv_blur, adv_jpeg_10, adv_noise\n"
+    shown = f"{sheet}: 2 pages in 4 forms: clean, adv_blur, adv_jpeg_10, adv_noise\n"
+    assert (done.returncode, done.stdout) == (0, shown)
     assert read_page(sheet.read_bytes(), "sheet").width > 4 * 420
 
 

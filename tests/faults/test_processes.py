@@ -19,7 +19,7 @@ from tests.faults.commands import children, ran, running, wait_until
 from tests.faults.questions import Questions
 from tests.faults.test_killed_runs import EXPLAIN_TIMES, VQA2_TIMES, reply, timeless, whole_lines
 from tests.kept_runs import lay_out
-from vqa_client.cli.processes import ShardsDisplay, without_options
+from vqa_client.cli.processes import ShardsDisplay, without_options, worker_share
 from vqa_client.cli.progress import LiveCounts
 from vqa_client.settings.divided import Shard
 
@@ -332,3 +332,9 @@ def test_the_pace_of_a_run_counts_from_its_first_question_also_if_an_earlier_run
         now_s[0] = at_s
         display.take(shards[shard], blank | {"title": title, "done": done, "ended": done > 0})
     assert ends.lines == ["first: 20/20 · 2.0 q/s", "second: 20/20 · 2.0 q/s"]
+
+
+def test_workers_are_divided_among_shards_and_each_has_one() -> None:
+    assert [worker_share(11, Shard(number, 3)) for number in (1, 2, 3)] == [4, 4, 3]
+    assert [worker_share(1, Shard(number, 2)) for number in (1, 2)] == [1, 1]
+    assert worker_share("auto", Shard(1, 2)) == "auto"
