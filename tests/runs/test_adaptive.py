@@ -44,7 +44,8 @@ KNOWN = (16, 160.0)
         (Search(size=64), Measurement(latency_s=0.1, running=40, waiting=24), 40, "queue"),
         (Search(size=64), Measurement(latency_s=0.1, running=4, waiting=60), 32, "queue"),
         (Search(size=64), Measurement(latency_s=0.1, running=60, waiting=4), 128, ""),  # that few keep it busy
-        (Search(size=MOST), Measurement(latency_s=0.1), MOST, "most"),
+        (Search(size=MOST), Measurement(latency_s=0.1), 1_024, "most"),
+        (Search(size=600), Measurement(latency_s=0.1), 1_024, "most"),
         (Search(size=16), Measurement(), 16, ""),  # nothing was answered
     ],
 )

@@ -52,7 +52,7 @@ class BreakdownFigures(Struct, frozen=True, kw_only=True):
 
     field: str
     rows: tuple[Figure, ...]
-    left_out: int = 0
+    left_out: int
 
 
 class HeatMap(Struct, frozen=True, kw_only=True):
