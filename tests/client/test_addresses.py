@@ -337,6 +337,24 @@ def test_a_key_in_ones_own_header_is_the_only_one(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("address", "said", "shown"),
+    [
+        (
+            "http://me:SECRET@h/sk-a%2Bb/v1?key=abcd&v=1234",
+            "SECRET sk-a+b abcd me 1234 v1",
+            "<key> <key> <key> me 1234 v1",
+        ),
+        ("http://USERNAME@h/box/v1", "USERNAME h box v1", "<key> h box v1"),
+    ],
+)
+def test_the_secrets_of_an_address_are_removed_from_what_a_server_says(address: str, said: str, shown: str) -> None:
+    endpoint = Endpoint(httpx2.URL(address), httpx2.MockTransport(lambda _: httpx2.Response(200)), {})
+    assert endpoint.redacted(said) == shown
+    roots = [str(root_of(httpx2.URL(f"http://h/box{end}"))) for end in ("", "/", "/v1", "/v1/")]
+    assert roots == ["http://h/box"] * 4
+
+
+@pytest.mark.parametrize(
     ("address", "key", "sent"),
     [
         ("http://h/v1", None, None),
