@@ -1,6 +1,6 @@
 """The options that select questions, those that contradict each other, and the part that a scheduler names."""
 
-from dataclasses import replace
+from dataclasses import make_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from vqa_client.settings.judge import JudgeSettings
 from vqa_client.settings.own_commands import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
 from vqa_client.settings.robustness import EvaluateSettings, RobustnessRun
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings, entry_title, names_report
-from vqa_client.settings.validation import option_helps
+from vqa_client.settings.validation import check, option_helps
 from vqa_client.types import FAILED, STATUSES
 
 
@@ -239,3 +239,13 @@ def test_an_invalid_shard_is_refused(text: str, environment: dict[str, str], sai
     with pytest.raises(UsageError) as caught:
         read_shard(text, environment)
     assert said in str(caught.value)
+
+
+def test_types_that_only_a_benchmark_of_ones_own_has_are_taken() -> None:
+    kind = make_dataclass(
+        "Own", [("names", list[str]), ("by", dict[str, int] | None), ("any", Any), ("size", float | str)]
+    )
+    check(kind(names=["a"], by={"a": 1}, any=object(), size="large"))
+    check(kind(names=[], by=None, any=None, size=3))
+    with pytest.raises(UsageError, match=r"^--size is of type list; it must be a number or text$"):
+        check(kind(names=[], by=None, any=1, size=[]))

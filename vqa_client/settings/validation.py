@@ -12,8 +12,8 @@ from functools import cache, wraps
 from itertools import pairwise
 from math import inf, isfinite
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from cyclopts import Parameter, Token
 
@@ -36,7 +36,9 @@ _KINDS = {"hf": "hf://owner/name", **dict.fromkeys(STORES[:3], "s3://bucket/rows
 """An example of an address of each kind; the last is for the others."""
 _ADDRESS = re.compile(r"(?P<kind>[a-z][a-z0-9+.-]+):(?P<rest>/.*)?", re.DOTALL)
 _ANY = AtLeast(-inf)
-_TYPES: Mapping[type, str] = {str: "text", bool: "True or False", int: "a whole number", Path: "a path"}
+_ALSO: Mapping[type, type] = {Path: str, float: int}
+"""The other type of a value that is taken for one of a type."""
+_TYPES = {str: "text", bool: "True or False", int: "a whole number", float: "a number", Path: "a path"}
 Item = TypeVar("Item")
 Switch = Annotated[bool, Parameter(negative="")]
 """Off by default, so it has no --no- form."""
@@ -73,7 +75,10 @@ def with_former_names(**former: str) -> Callable[[type[Item]], type[Item]]:
 
 
 class _Rule(NamedTuple):
-    """The rules of a setting, from its annotation: one value is None if `optional`, one of `words`, or of `types`."""
+    """The rules of a setting, from its annotation: one value is None if `optional`, one of `words`, or of `types`.
+
+    A type that is not checked, such as that of a list in a benchmark of one's own, is `object`.
+    """
 
     option: str
     types: tuple[type, ...]
@@ -123,7 +128,7 @@ def _check_value(name: str, value: Any, rule: _Rule) -> None:
         raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(rule.words)}")
     if str not in rule.types and {int, float} & {*rule.types}:
         _check_range(name, value, rule, rule.bounds or _ANY)
-    elif not isinstance(value, (*rule.types, str) if Path in rule.types else rule.types):
+    elif not isinstance(value, (*rule.types, *(_ALSO[kind] for kind in rule.types if kind in _ALSO))):
         given = "None" if value is None else f"of type {type(value).__name__}"  # not the value: it may be a key
         kinds = " or ".join(_TYPES.get(kind, kind.__name__) for kind in rule.types)
         raise UsageError(f"--{name} is {given}; it must be {kinds}")
@@ -152,14 +157,15 @@ def _rules(settings: type[Any]) -> dict[str, _Rule]:
     for name, is_keyword in ((field.name, field.kw_only) for field in fields(settings)):
         marked = hints[name]
         hint, *marks = get_args(marked) if get_origin(marked) is Annotated else (marked,)
-        kinds = (hint, *get_args(hint))  # of a tuple or a union, those of one value
+        kinds = get_args(hint) if get_origin(hint) in (tuple, Union, UnionType) else (hint,)
         words = [get_args(kind) for kind in kinds if get_origin(kind) is Literal]
+        others = [kind for kind in kinds if get_origin(kind) is not Literal and kind not in (NoneType, ...)]
         parameters = [mark for mark in marks if isinstance(mark, Parameter)]
         is_option = is_keyword and all(mark.parse is not False for mark in parameters)
         spellings = [spelling for mark in parameters for spelling in mark.name or ()]
         rules[name] = _Rule(
             option=(spellings or [f"--{name}"])[0] if is_option else name.upper(),
-            types=tuple(kind for kind in kinds if isinstance(kind, type) and kind is not NoneType),
+            types=tuple(kind if isinstance(kind, type) and kind is not Any else object for kind in others),
             optional=NoneType in kinds,
             several=get_origin(hint) is tuple,
             words=words[0] if words else (),
