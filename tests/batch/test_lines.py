@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from vqa_client.batch.asking import Results
 from vqa_client.batch.parts import (
+    BatchPart,
     PartFolder,
     PartSize,
     PartWriter,
@@ -23,6 +24,7 @@ from vqa_client.batch.parts import (
     key_in,
     key_of,
     line_bytes,
+    progress_of,
     read_result,
     reply_of,
     run_digest,
@@ -286,6 +288,17 @@ def test_a_file_of_a_batch_that_can_not_be_written_is_named(tmp_path: Path) -> N
         with PartWriter(parts, PartSize(99, 9), number) as writer, pytest.raises(OutputError, match=unfinished):
             _ = [*writer.add("v1", body), *writer.end()]
     assert not (parts.folder / "part-0002.unfinished").exists()
+
+
+def test_the_progress_of_a_run_counts_answers_open_batches_and_the_rest() -> None:
+    one, other, written = (
+        BatchPart(number=1, name="n", ids=[*ids], size_bytes=1, state=state, batch_id=f"b{len(ids)}")
+        for ids, state in (("a", "open"), ("bc", "open"), ("def", "written"))
+    )
+    assert progress_of([], 10, 10) == "10 of 10 answered"
+    assert progress_of([one, written], 9, 10) == "9 of 10 answered, 1 in 1 batch (b1)"
+    shown = "1,000 of 2,000 answered, 3 in 2 batches (b1, b2), 997 not sent yet"
+    assert progress_of([one, other, written], 1_000, 2_000) == shown
 
 
 def test_lines_fill_parts_up_to_both_limits() -> None:
