@@ -353,10 +353,15 @@ class _Server:
 
 
 async def _run_plans(plans: list[Plan], stage: Stage, reports: list[Report]) -> None:
+    unanswered: set[Path] = set()
     for plan in plans:
+        if plan.paths.log in unanswered:  # its gate questions are in batches
+            continue
         report = await run_plan(plan, stage)
         if report is None:
             raise Interrupted
+        if report.incomplete:
+            unanswered.add(plan.paths.log)
         reports.append(report)
         if stage.stop.is_set() and (report.incomplete or plan is not plans[-1]):
             if later := plans[len(reports) :]:

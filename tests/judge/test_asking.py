@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.contract.samples import write_sample
+from tests.fakes.batches import Batches
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.script import Script
@@ -59,6 +60,24 @@ def test_the_grade_of_a_reply_is_the_median_of_its_repeats(tmp_path: Path, fault
     server = fault_server(on_judgements(lambda received: f"VERDICT: {next(grades)}"))
     assert run.judged(server.base_url, "--kind", "grade", "--repeat", "3") == 0
     assert run.found("grade")["verdicts"][0]["accuracy"] == pytest.approx(0.7)
+
+
+def test_judgements_are_in_batches_only_after_the_controls_and_can_be_shown_and_cancelled(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("openai")
+    run, batches = Run(tmp_path, RIGHT_AND_WRONG[:4]), Batches(looks=10_000)
+    server = fault_server(batches.rule(answer(honest)))
+    given = ["--batch", "--poll", "0.01"]
+    assert run.judged(server.base_url, *given, "--no_wait") == 1
+    controls = len(batches.asked)
+    command = ["judge", str(run.log), "--base_url", server.base_url]
+    capsys.readouterr()
+    assert run_command(["batch", "status", *command]) == 0
+    assert f"controls: 0 of {controls} answered, {controls} in 1 batch (batch_1)" in capsys.readouterr().out
+    batches.looks = 0
+    assert run.judged(server.base_url, *given) == 0
+    assert (len(batches.asked), len(server.chats), counts(run.found("correct"))[0]) == (controls + 4, 0, 4)
 
 
 def test_a_judge_with_other_settings_is_refused_with_its_own_way_out(

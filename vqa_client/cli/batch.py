@@ -22,7 +22,8 @@ def batch(step: Annotated[BatchStep, Parameter(help=_HELP)], /, *command: Option
     """Run one step of a benchmark's command line."""
     from vqa_client.cli.main import run_command
 
-    if not command or command[0] not in ASKING:
+    asking = (*ASKING, "judge") if step in ("status", "cancel") else ASKING
+    if not command or command[0] not in asking:
         instead = f", not {command[0]!r}" if command else ""
         raise UsageError(
             f"batch {step} takes the command that asks, with its options{instead}",

@@ -72,16 +72,21 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
 
         show_dry_run(runs)
         return EXIT_OK
+    if settings.batch_step in ("status", "cancel"):
+        from vqa_client.cli.batch import run_step
+
+        return run_step(runs)
     progress = display()
     try:
-        until_signalled(lambda stop: arun_several(runs, progress=progress, stop=stop), progress)
+        reports = until_signalled(lambda stop: arun_several(runs, progress=progress, stop=stop), progress)
     except Stopped as stopped:
         say_how_to_resume()
         return stopped.code
     except ModelsFailed:
         _show_results(runs)
         raise
-    return _show_results(runs, emits=not (benchmark and settings.json))
+    code = _show_results(runs, emits=not (benchmark and settings.json))
+    return EXIT_FAILED_QUESTIONS if any(report.incomplete for report in reports) else code
 
 
 def _show_results(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:

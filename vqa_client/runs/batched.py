@@ -277,7 +277,7 @@ async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> li
 
     It also drops parts without a batch and deletes their files at the server, unless another process is using the log.
     """
-    lines = []
+    lines, shown = [], set[Path]()
     for model, plans in plans_of(settings, note):
         for plan in plans:
             parts = PartFolder(plan.paths.log)
@@ -286,6 +286,9 @@ async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> li
                 continue
             answered = len(answered_before(plan, settings))
             lines.append(f"{plan.title}: {progress_of(all_parts, answered, plan.loaded.count)}")
+            if plan.paths.log in shown:  # the parts of a judge's controls are in the same folder
+                continue
+            shown.add(plan.paths.log)
             async with (
                 open_session(addressed(settings, model), model, note=note) as session,
                 open_service(session.endpoint, settings) as service,
