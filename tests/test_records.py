@@ -131,7 +131,7 @@ def test_only_a_reply_or_a_lasting_failure_is_done(
 def test_a_failure_that_may_pass_is_not_done(path: Path, transient: bool, done: bool) -> None:
     fill(path, record("1", "bad_image", error=Failure(message="no memory", transient=transient)))
     with RecordLog(path) as log:
-        assert (log.is_done(("1", "")), log.failed_permanently) == (done, int(done))
+        assert (log.is_done(("1", "")), log.failed_permanently()) == (done, int(done))
 
 
 @pytest.mark.parametrize("status", [status for status, *_ in DONE])
@@ -299,7 +299,7 @@ def test_keys_are_told_apart_even_where_their_hashes_are_the_same(path: Path, mo
         assert log.get(("20", "blur/0")) is None
         log.append(record("3", "timeout", variant="blur/1"))
         assert not log.is_done(("3", "blur/1"))
-        assert (len(log), log.answered) == (100, 99)
+        assert (len(log), log.answered()) == (100, 99)
 
 
 def test_lines_that_were_written_otherwise_are_found_too(path: Path) -> None:

@@ -79,15 +79,15 @@ class RecordLog:
             self._close()
             raise
 
-    @property
-    def answered(self) -> int:
-        """The number of questions with a reply."""
-        return sum(number for state, number in enumerate(self._count) if _status(state) in ANSWERED)
+    def answered(self, again: Collection[Status] = ()) -> int:
+        """The number of questions with a reply, without those to ask again."""
+        done = ANSWERED.difference(again)
+        return sum(number for state, number in enumerate(self._count) if _status(state) in done)
 
-    @property
-    def failed_permanently(self) -> int:
-        """The number of questions that would fail again."""
-        return sum(self._count[_IS_PERMANENT::2])
+    def failed_permanently(self, again: Collection[Status] = ()) -> int:
+        """The number of questions that would fail again, without those to ask again."""
+        counts = zip(STATUSES, self._count[_IS_PERMANENT::2], strict=True)
+        return sum(number for status, number in counts if status not in again)
 
     def __len__(self) -> int:
         return len(self._places)

@@ -146,7 +146,7 @@ class Control:
             title=self._plan.title,
             total=self._plan.loaded.count,
             done=done,
-            failed=done - self._log.answered,
+            failed=done - self._log.answered(),
             in_flight=self._crew.in_flight,
             workers=self._crew.size,
             paused=self._crew.on_break,

@@ -28,7 +28,7 @@ from vqa_client.runs.resume import SCORED_AGAIN, Unchanged, adopt, any_answer, c
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.runs.stage import AskAll, Stage, in_daemon_thread
 from vqa_client.task import Task
-from vqa_client.types import FAILED, Asks, Question, Record
+from vqa_client.types import Asks, Question, Record
 
 Watch = Callable[[], Coroutine[Any, Any, None]]
 """Watches a run beside its workers until it is cancelled."""
@@ -164,12 +164,12 @@ class _Start:
 
     def _resumed_line(self, *, stale: int, waiting: int) -> str:
         """The note on how many records of earlier starts are used."""
-        parts = [f"{self.plan.title}: resuming: {self.log.answered} done"]
+        again = self.stage.settings.asked_again
+        parts = [f"{self.plan.title}: resuming: {self.log.answered(again)} done"]
         if stale:
             parts.append(f"{stale} whose question or images have changed since")
-        if self.log.failed_permanently:
-            way_out = "" if self.stage.settings.asked_again >= FAILED else " (--retry failed asks them again)"
-            parts.append(f"{self.log.failed_permanently} failed permanently{way_out}")
+        if failed := self.log.failed_permanently(again):
+            parts.append(f"{failed} failed permanently (--retry failed asks them again)")
         left = "not yet answered" if self.stage.settings.by_batches else "left to ask"  # some may be in batches
         return ", ".join([*parts, f"{waiting} {left} (--fresh starts over)"])
 
