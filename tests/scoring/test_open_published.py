@@ -112,7 +112,10 @@ def test_vlmevalkits_values_of_mathvision_differ_by_less_than_a_millionth(reply:
         *(("text counting en", "regression", [4], reply, 0) for reply in ("four", "0")),
         ("formula recognition cn", "", ["\\text{a} b"], "x = ab", 1),
         ("formula recognition en", "", ["\\text{a} b"], "x = ab", 0),
-        *(("handwritten answer extraction en", "", ["abc"], sign.join("abc"), 1) for sign in (", ", "、", "和", " ")),
+        *(
+            ("handwritten answer extraction en", "", ["abc"], sign.join("abc"), 1)
+            for sign in (", ", ".", "、", "和", " ")
+        ),
         ("handwritten answer extraction en", "", ["abc"], "a, b; c", 0),
         *(
             (f"{kind} en", "", ["Blue"], "It is blue.", 1)
@@ -136,6 +139,12 @@ def test_an_ocrbench_v2_reply_is_scored_by_the_rule_of_its_task(
 ) -> None:
     row = ocrbench_v2.Row(id="1", question="What?", type=kind, answers=answers, image="1.png", eval=eval)
     assert ocrbench_v2.right(reply, ocrbench_v2.question(row, Place("data", 0, "test"))) == score
+
+
+def test_a_short_essay_of_ocrbench_v2_has_no_rule() -> None:
+    kind = "handwritten answer extraction cn"
+    row = ocrbench_v2.Row(id="1", question="简答题?", type=kind, answers=["abc"], image="1.png")
+    assert ocrbench_v2.right("abc", ocrbench_v2.question(row, Place("data", 0, "test"))) is None
 
 
 @pytest.mark.parametrize(
@@ -166,10 +175,10 @@ def test_mathvisions_fractions_may_have_no_braces(reply: str) -> None:
 
 
 EXTRACTED = {
-    "a": ("The answer is A.", "\\boxed{(a)}", "{A}"),
+    "a": ("The answer is A.", "It must be A.", "It must be (A).", "\\boxed{(a)}", "{A}"),
     "b": ("It is (B).", "B\nbecause", "(B)\nx", "(B) B\nx", "the answer is {B}"),
     "2": ("\\boxed{1} or \\boxed{2}", "The final answer is 2. Or not", "The correct answer is: 2\nmore", "x=2"),
-    "5": ("so the value is 5.", "x \\approx 5", "the answer should be 5. So", "$5$", "5\\%", "\\$5", "5\\!"),
+    "5": ("{}5", "so the value is 5.", "x \\approx 5", "the answer should be 5. So", "$5$", "5\\%", "\\$5", "5\\!"),
     "{5}": ("\\text{5}", "\\mbox{5}"),
     "(1,2)": ("\\left(1, 2\\right)", "(1,\\,2)"),
     "\\begin{pmatrix}1\\end{pmatrix}": ("\\begin{bmatrix}1\\end{bmatrix}",),

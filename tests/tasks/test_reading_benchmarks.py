@@ -17,7 +17,18 @@ from vqa_client.benchmark import Place
 from vqa_client.errors import DataError
 from vqa_client.runner import judge
 from vqa_client.task import Source
-from vqa_client.tasks import chartqa, charxiv, longdocurl, mm_niah, mmlongbench_doc, ocrbench, ocrbench_v2
+from vqa_client.tasks import (
+    chartqa,
+    charxiv,
+    hallusionbench,
+    longdocurl,
+    mathverse,
+    mm_niah,
+    mmlongbench_doc,
+    ocrbench,
+    ocrbench_v2,
+    pope,
+)
 from vqa_client.types import Completion, Question, Record, group_values
 
 HERE = Place("data", 0, "val")
@@ -285,6 +296,8 @@ def test_mm_niahs_overall_counts_an_empty_cell_as_nothing_right() -> None:
     right = [("retrieval-text", 1500, 0.1), ("retrieval-text", 1500, 1.0), ("retrieval-text", 64_000, 0.5)]
     wrong = [("retrieval-text", 1500, 0.3), ("counting-text", 900, 0.3)]
     ones = [*(scored(question(*each), 1) for each in right), *(scored(question(*each), 0) for each in wrong)]
+    depths = [one.question.groups["depth"] for one in ones]
+    assert depths == [("0-0.2",), ("0.8-1",), ("0.4-0.6",), ("0.2-0.4",), ("0.2-0.4",)]
     assert total("mm-niah", "overall", ones) == pytest.approx((2 / 5 + 1 / 5) / 2)
 
 
@@ -371,3 +384,16 @@ def test_a_chart_of_an_unknown_half_has_no_group() -> None:
         for half in ("test_human", "augmented_test", "")
     ]
     assert [question.groups["written_by"] for question in made] == ["people", "machine", ()]
+
+
+def test_a_question_has_what_its_row_says() -> None:
+    row = pope.Row(question_id="1", image="1.png", text="?", label="no", kinds="random,popular")
+    both = pope.question(row, HERE)
+    assert (both.id, both.groups["kind"]) == ("random+popular/1", ("random", "popular"))
+    shown = hallusionbench.Row("VD", "map", "?", "1", image="1.png", visual_input="0", index="0_0_0_1_2_3")
+    assert hallusionbench.question(shown, HERE).images == ()
+    listed = mathverse.Row("1", "C: a point\nChoices:\nA:2\nB:3", "A", "multi-choice")
+    assert mathverse.question(listed, HERE).choices == {"A": "2", "B": "3"}
+    formula = ocrbench.Row("?", ("X y",), "Handwritten Mathematical Expression Recognition", "1.png")
+    assert ocrbench.question(formula, HERE).row.dataset == "HME100k"
+    assert mm_niah.answer_text(["é", 1]) == '["é", 1]'
