@@ -48,6 +48,8 @@ FILES = {
     "empty/a.txt": "",
     "torn.batches/part-0001.json": "{",
     "open.batches/part-0001.json": '{"number": 1, "name": "n", "ids": ["a", "b"], "size_bytes": 9, "state": "open"}',
+    "bare/a.shard-1-of-2.records.jsonl": "",
+    "bare/a.shard-1-of-2.run.json": '{"identity": {}, "scoring": {}}',
     "gone/a.shard-1-of-1.records.jsonl": "",
     "gone/a.shard-1-of-1.run.json": shard_file("gone.json"),
     "apart/a.shard-1-of-1.records.jsonl": "",
@@ -148,6 +150,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "the shards in gone need their data: gone.json does not exist",
         "start in the folder in which the run was started, since its paths are relative to it, or put the file back",
     ),
+    (lambda: merged(Path("bare")), "bare/a.shard-1-of-2.run.json is of no shard", "was it copied or renamed?"),
     (lambda: merged(Path("apart")), "a.records.jsonl is not a run of mc", "was it renamed?"),
     *((partial(merged, Path(name)), said, SHARDS) for name, said in UNSHARDED.items()),
     (

@@ -178,8 +178,9 @@ def _parts(paths: RunPaths) -> list[_Part]:
             continue  # it ended before its first answer
         if file is None:
             raise UsageError(f"{files.run} is missing, which identifies the shard's run", hint="put it back")
-        if (of_shard := Shard(*file.described["shard"])) != shard:
-            raise UsageError(f"{files.run} is of shard {of_shard}", hint="was it copied or renamed?")
+        if (described := file.described.get("shard")) != [*shard]:
+            named = f"shard {Shard(*described)}" if described else "no shard"
+            raise UsageError(f"{files.run} is of {named}", hint="was it copied or renamed?")
         parts.append(_Part(shard=shard, paths=files, file=file))
     return parts
 
