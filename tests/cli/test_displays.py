@@ -14,7 +14,7 @@ from vqa_client.cli import progress as displays
 from vqa_client.cli.progress import LiveCounts, LiveDisplay, PlainDisplay, display
 from vqa_client.cli.runs import _state_line
 from vqa_client.cli.signals import Stopped, until_signalled
-from vqa_client.cli.streams import SIGNALS, count, duration, safe
+from vqa_client.cli.streams import SIGNALS, count, duration, emit_json, safe
 from vqa_client.evaluation import Interrupted
 from vqa_client.runs.control import Standing
 from vqa_client.types import Record
@@ -282,6 +282,11 @@ def test_the_live_display_shows_markup_in_names_unchanged(monkeypatch: pytest.Mo
 )
 def test_control_characters_are_shown_as_codes(foreign: str, shown: str) -> None:
     assert safe(foreign) == shown
+
+
+def test_json_has_escapes_for_them(capsys: pytest.CaptureFixture[str]) -> None:
+    emit_json({"a": "\x1b[31m\u202e ✓"})
+    assert capsys.readouterr().out == '{\n  "a": "\\u001b[31m\\u202e ✓"\n}\n'
 
 
 def test_numbers_and_times_read_well() -> None:

@@ -38,6 +38,9 @@ def test_fields_have_their_former_names_too() -> None:
     former: dict[str, Any] = {"data_json": "data.json", "images_dir": "pages"}
     assert McSettings(**former) == McSettings(data=Path("data.json"), images=Path("pages"))
     assert replace(McSettings(data=Path("old.json")), **former) == McSettings(**former)
+    parsers: dict[str, Any] = {"seed": "published", "seed_head": "published_latest"}
+    assert {name: ExplainSettings(parser=name).parser for name in parsers} == parsers
+    assert mc(parser="seed").parser == "published"
 
 
 @pytest.mark.parametrize(
