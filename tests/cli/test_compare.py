@@ -38,7 +38,8 @@ def test_the_text_begins_with_the_conclusion_and_then_shows_its_figures(
     runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("compare", *runs, "-o", tmp_path / "out") == 0
-    told = capsys.readouterr().out
+    told, note = capsys.readouterr()
+    assert note == "", "the page is among the files"
     lines = told.splitlines()
     assert lines[0] == "compare · org/1 against org/0"
     assert lines[1].startswith("org/1 is better than org/0: over the same 300 vqa2 questions on 100 images")

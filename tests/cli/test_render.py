@@ -43,7 +43,8 @@ def test_a_dry_run_makes_nothing_and_names_the_rule_of_the_tokens(
 ) -> None:
     output = tmp_path / "pages"
     assert run_command(["render", "--data-json", str(data_json), "-o", str(output), "--workers", "1", "--dry-run"]) == 0
-    text = capsys.readouterr().out
+    text, progress = capsys.readouterr()
+    assert re.search(r"^lay out: 3/3 documents · \d+\.\d documents/s\n\Z", progress, re.MULTILINE)
     size, *rules = text.splitlines()
     assert re.fullmatch(r"3 documents · 12 pages · about \d\.\d MB \(by \d+ pages drawn as a sample\)", size)
     assert re.fullmatch(r"about [\d,]+ image tokens by the rule qwen2.5-vl: one for each 28 x 28 pixels", rules[0])
