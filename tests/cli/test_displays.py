@@ -302,8 +302,8 @@ def test_numbers_and_times_read_well() -> None:
 
 def test_displays_write_only_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     displays.say("x")
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "x\n")
+    LiveDisplay().note("y")
+    assert capsys.readouterr() == ("", "x\ny\n")
 
 
 def test_the_score_by_ten_answers_is_shown_by_its_name() -> None:
