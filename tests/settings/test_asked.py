@@ -132,6 +132,7 @@ def test_a_sample_is_refused_beside_another_option_that_selects_questions() -> N
     [
         ({"shuffle_choices": True, "circular": True}, "--shuffle_choices and --circular"),
         ({"repeat": 3, "circular": True}, "--repeat and --circular"),
+        ({"repeat": 3, "blind": True, "circular": True}, "--repeat, --blind and --circular can't be combined"),
     ],
 )
 def test_one_order_of_the_choices_at_a_time(given: dict[str, Any], said: str) -> None:

@@ -75,8 +75,7 @@ class EvaluateSettings(CheckedSettings):
     output: Annotated[Path | None, Parameter(alias="-o")] = None
     """Folder for robustness_evaluation.json and .csv. Default: none are written."""
     weights: Annotated[Several[str], Parameter(consume_multiple=True, show_default=False)] = ("0.2",) * 5
-    """Weights in VRE of first drop, range of error, error rate, average error and average difference. Default: 0.2
-    each."""
+    """Weights in VRE of first drop, range, slope, mean error and difference. Default: 0.2 each."""
     sort_levels: Switch = False
     """Put the levels of each corruption in rising order of error, as published."""
     csv_safe: CsvSafe = False

@@ -159,9 +159,8 @@ class RunSettings(RequestOptions, BatchSettings):
     def _check_asked(self) -> None:
         """Raise UsageError for options that contradict each other about which questions are asked."""
         if len(self.variations) > 1:
-            raise UsageError(
-                f"{' and '.join(self.variations)} can't be combined", hint="one run each, with an --output each"
-            )
+            names = f"{', '.join(self.variations[:-1])} and {self.variations[-1]}"
+            raise UsageError(f"{names} can't be combined", hint="one run each, with an --output each")
         if self.variations and self.corrupted is not None:
             raise UsageError(f"{self.variations[0]} can't be combined with corruptions", hint="a run for each")
         if self.sample is not None and self.draws:
