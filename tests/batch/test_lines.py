@@ -318,6 +318,10 @@ def test_a_part_has_the_size_of_its_file(tmp_path: Path) -> None:
         (2, ["v3"], 1, "written"),
     ]
     assert not any(each.file_id or each.batch_id or each.results for each in made)
+    with PartWriter(parts, PartSize(line_bytes("v1", body), 9), 3) as writer:
+        assert [each.ids for each in (*writer.add("v1", body), *writer.end())] == [["v1"]]
+    with PartWriter(parts, PartSize(line_bytes("v1", body) - 1, 9), 4) as writer, pytest.raises(UsageError):
+        _ = [*writer.add("v1", body)]
     assert [each.size_bytes for each in made] == [parts.input(number).stat().st_size for number in (1, 2)]
 
 
