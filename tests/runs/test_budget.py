@@ -60,6 +60,10 @@ def test_workers_between_two_questions_count_in_the_cost() -> None:
     assert [budget.has_room(in_flight) for in_flight in (0, 1)] == [True, False]
     assert budget.over
     assert said.said == ["$2.00 of --max_cost $3.50 are spent: questions in flight end"]
+    below_a_cent = Budget(0.005, said.note)
+    below_a_cent.of_model(ModelSettings(model_name="m", max_tokens=1, prices=Prices(input=4000, output=0)))
+    below_a_cent.finished(Record(question_id="1", status="ok", prompt="", prompt_tokens=1), 0)
+    assert said.said[1:] == ["$0.0040 of --max_cost $0.0050 are spent: questions in flight end"]
 
 
 async def test_max_cost_needs_prices(tmp_path: Path) -> None:

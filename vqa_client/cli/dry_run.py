@@ -9,7 +9,7 @@ import msgspec
 
 from vqa_client.cli.streams import count, duration, emit, emit_json, folded, safe, say, terminal_width
 from vqa_client.pages.estimate import TOKEN_SIDES
-from vqa_client.reports.names import first_and_more
+from vqa_client.reports.names import first_and_more, in_dollars
 from vqa_client.runs.dry_run import DryRun, ExpectedRun, dry_run
 from vqa_client.settings.run import RunSettings
 
@@ -73,8 +73,8 @@ def _plan_lines(run: DryRun, expected: ExpectedRun, settings: RunSettings) -> It
         yield _time_line(expected.requests, settings.rate)
     if dollars := _cost(run, expected, settings):
         prompts, replies = dollars
-        total = f"  at most ${prompts + replies:,.2f}"
-        yield f"{total}: ${prompts:,.2f} for prompts, ${replies:,.2f} for the longest replies"
+        total = f"  at most {in_dollars(prompts + replies)}"
+        yield f"{total}: {in_dollars(prompts)} for prompts, {in_dollars(replies)} for the longest replies"
 
 
 def _total_lines(planned: Sequence[tuple[DryRun, ExpectedRun, RunSettings]], rate: float | None) -> Iterator[str]:
@@ -88,7 +88,7 @@ def _total_lines(planned: Sequence[tuple[DryRun, ExpectedRun, RunSettings]], rat
         yield _time_line(sum(plan.requests for plan in plans), rate)
     dollars = [_cost(*row) for row in planned]
     if None not in dollars:
-        yield f"  at most ${sum(map(sum, filter(None, dollars))):,.2f}"
+        yield f"  at most {in_dollars(sum(map(sum, filter(None, dollars))))}"
 
 
 def _size_line(plans: Sequence[ExpectedRun], kept: str = "") -> str:

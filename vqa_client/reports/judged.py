@@ -12,7 +12,7 @@ from vqa_client.errors import UNDECODABLE
 from vqa_client.files import checked_nesting
 from vqa_client.log_lines import Key
 from vqa_client.reports.log_reader import file_beside
-from vqa_client.reports.names import count, interval_text, percent
+from vqa_client.reports.names import count, in_dollars, interval_text, percent
 from vqa_client.reports.sections import difference_text, points
 from vqa_client.scoring.agreement import Kappa
 from vqa_client.scoring.choices.modes import Calibration
@@ -173,7 +173,7 @@ def coverage(of: Verdicts) -> Iterator[str]:
     if judge.unsteady is not None:
         yield f"repeats: {percent(judge.unsteady)} % of verdicts differ ({judge.repeats} each)"
     if judge.prompt_tokens:
-        cost = f", ${judge.dollars:,.2f}" if judge.dollars is not None else ""
+        cost = f", {in_dollars(judge.dollars)}" if judge.dollars is not None else ""
         yield f"cost: {judge.prompt_tokens:,} + {judge.completion_tokens:,} tokens{cost}"
 
 

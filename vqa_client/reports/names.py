@@ -55,6 +55,11 @@ def first_and_more(names: Collection[str], most: int, where: str = "") -> str:
     return ", ".join(islice(names, most)) + (f" and {more:,} more{where}" if more > 0 else "")
 
 
+def in_dollars(amount: float) -> str:
+    """An amount in dollars, below a cent with four digits: "$12.50", "$0.0042"."""
+    return f"${amount:,.{2 if amount >= 0.01 or not amount else 4}f}"
+
+
 def percent(share: float | None, decimals: int = 1) -> str:
     """A share in [0, 1] in per cent, without the sign."""
     return "-" if share is None else f"{100 * share:.{decimals}f}"

@@ -12,7 +12,7 @@ from vqa_client.aggregates import Totals
 from vqa_client.files import natural_key
 from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.names import count
+from vqa_client.reports.names import count, in_dollars
 from vqa_client.reports.summary import Means, Summary, Tally, summarise, without_scores
 from vqa_client.scoring.statistics import Mean
 from vqa_client.task import Description
@@ -234,7 +234,7 @@ def spent(overview: Overview) -> str:
     ]
     words = [f"{' and '.join(parts)} per question"] if parts else []
     if (price := dollars(overview)) is not None:
-        words.append(f"${price:,.2f} in all" if price >= 0.01 else f"${price:.4f} in all")
+        words.append(f"{in_dollars(price)} in all")
     return " · ".join(words)
 
 

@@ -16,6 +16,7 @@ from vqa_client.images.prepare import ImagePreparer
 from vqa_client.images.steps import Recipe
 from vqa_client.model_config import ModelSettings, Prices
 from vqa_client.progress import Progress
+from vqa_client.reports.names import in_dollars
 from vqa_client.runner import Crew, Prepares
 from vqa_client.runs.plan import Note
 from vqa_client.settings.run import RunSettings
@@ -61,7 +62,8 @@ class Budget:
         """Whether one more question may be asked beside those in flight; if not, this is noted once."""
         mean = self.spent / self._answers if self._answers else 0.0
         if self._dollars is not None and self.spent + (in_flight + 1) * mean > self._dollars:
-            self._end(f"${self.spent:,.2f} of --max_cost ${self._dollars:,.2f} are spent: questions in flight end")
+            spent = f"{in_dollars(self.spent)} of --max_cost {in_dollars(self._dollars)}"
+            self._end(f"{spent} are spent: questions in flight end")
         return not self.over
 
     def _end(self, why: str) -> None:
