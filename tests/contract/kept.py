@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FILE: Final = Path(__file__).with_suffix(".jsonl")
 REPORTED: Final = ("headline", "totals", "scores", "breakdowns", "status_counts", "accuracy_answered")
-SAID: Final = ("text", "references", "rationales", "choices", "groups", "turns")
+SAID: Final = ("text", "references", "rationales", "choices", "groups", "turns", "evidence")
 
 
 @cache

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vqa_client.scoring import vqa_accuracy, vqa_normalise
 from vqa_client.scoring.published import anls, mmlongbench_doc
-from vqa_client.tasks import longdocurl, mm_niah, mp_docvqa, ocrbench, ocrbench_v2, slidevqa
+from vqa_client.tasks import charxiv, longdocurl, mm_niah, mp_docvqa, ocrbench, ocrbench_v2, slidevqa
 from vqa_client.types import Question
 
 GOLDENS = Path(__file__).parents[3] / "shared" / "data" / "benchmarks"
@@ -194,6 +194,7 @@ def test_slidevqas_evidence_and_joint_scores_are_the_published_ones() -> None:
         (longdocurl.score, (" ['a']", ["a"], "List"), 0),
         (longdocurl.vlmevalkit, (" ['a']", ["a"], "List"), 1),
         (longdocurl.score, ([{"a": 1, "b": "x"}], [{"c": 1, "d": "x"}], "List"), 1),
+        *((charxiv.same, given, 0) for given in (("three", "3"), ("3", "three"))),
         (mm_niah.score, ("[" * 5000, [1]), 0),
         (mm_niah.score, ("1" * 5000, 1), 0),
         (mm_niah.score, ("²", 2), 0),

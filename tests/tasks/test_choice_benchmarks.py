@@ -276,6 +276,10 @@ def test_a_direct_answer_that_three_people_gave_is_right(tmp_path: Path) -> None
     write_sample("aokvqa", tmp_path)
     benchmark, settings = benchmark_of("aokvqa", asked="direct"), BenchmarkSettings(benchmark="aokvqa", data=tmp_path)
     (part,) = benchmark.load(Source(settings=settings))
+    assert benchmark.description().metrics == {
+        "accuracy": "a third for each of ten people who gave the same answer",
+        "published": "the same of the whole reply, to the letter",
+    }
     for question in part.loaded.questions:
         assert (question.choices, benchmark.ideal_reply(question)) == ({}, "one")
         assert benchmark.task().prompt(question) == f"{question.text}\nAnswer with a word or a short phrase."

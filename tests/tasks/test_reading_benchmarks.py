@@ -387,9 +387,9 @@ def test_a_chart_of_an_unknown_half_has_no_group() -> None:
 
 
 def test_a_question_has_what_its_row_says() -> None:
-    row = pope.Row(question_id="1", image="1.png", text="?", label="no", kinds="random,popular")
+    row = pope.Row(question_id="1", image="1.png", text="?", label="no", kinds="random,popular", photograph="7")
     both = pope.question(row, HERE)
-    assert (both.id, both.groups["kind"]) == ("random+popular/1", ("random", "popular"))
+    assert (both.id, both.cluster, both.groups["kind"]) == ("random+popular/1", "7", ("random", "popular"))
     shown = hallusionbench.Row("VD", "map", "?", "1", image="1.png", visual_input="0", index="0_0_0_1_2_3")
     assert hallusionbench.question(shown, HERE).images == ()
     listed = mathverse.Row("1", "C: a point\nChoices:\nA:2\nB:3", "A", "multi-choice")
