@@ -231,8 +231,8 @@ def _rank(cells: dict[str, Cell], sides: Mapping[str, Side]) -> tuple[dict[str, 
         try:
             matched = match(sides[usual], sides[label])
         except (IdentityError, DataError) as error:
-            apart[label] = str(error).splitlines()[-1].strip()
-            notes.append(f"{label} is not comparable with {usual}: {' '.join(str(error).split())}")
+            apart[label] = " ".join(str(error).split())
+            notes.append(f"{label} is not comparable with {usual}: {apart[label]}")
             continue
         for note in warnings(sides[usual], sides[label], matched):
             if "without a reply" not in note:
