@@ -145,6 +145,7 @@ OTHER_COMMANDS = [
     (["report", "cut.records.jsonl"], "cut.records.jsonl: no line of it is a record\nhint: give a run"),
     (["run", "broken.py"], "broken.py can't be loaded\nTraceback"),
     (["run", "broken.py"], "ModuleNotFoundError: No module named 'not_there'"),
+    (["run", "broken.v2.py"], "broken.v2.py can't be loaded\nTraceback"),
     (["run", "typo.py"], "SyntaxError"),
 ]
 
@@ -178,7 +179,8 @@ def test_a_mistake_with_another_command_is_reported_with_its_way_out(
     monkeypatch.chdir(tmp_path)
     Path("photo.jpg").write_bytes(b"\xff\xd8\xff\xe0\0\x10JFIF")
     Path("rows.csv").write_text("question,image\nWhat?,photo.jpg\n")
-    Path("broken.py").write_text("import not_there\n")
+    for name in ("broken.py", "broken.v2.py"):
+        Path(name).write_text("import not_there\n")
     Path("typo.py").write_text("def f(:\n")
     Path("cut.records.jsonl").write_text('{"question_id": "q\n')
     Path("pdfs").mkdir()

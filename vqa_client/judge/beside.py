@@ -166,12 +166,12 @@ def _merge_rounds(
         return first.scores, Counter(first.why.values()), None
     scores: dict[Key, float | None] = {}
     undecided, several, differing = Counter[str](), 0, 0
-    for key in dict.fromkeys(key for judge in rounds for key in judge.scores):
-        verdicts = [judge.scores[key] for judge in rounds if key in judge.scores]
+    for key in dict.fromkeys(key for asked in rounds for key in asked.scores):
+        verdicts = [asked.scores[key] for asked in rounds if key in asked.scores]
         several, differing = several + (len(verdicts) > 1), differing + (len(set(verdicts)) > 1)
         scores[key] = joint_rating(verdicts, graded=kind == "grade")
         if scores[key] is None:
-            reasons = [judge.why[key] for judge in rounds if key in judge.why]
+            reasons = [asked.why[key] for asked in rounds if key in asked.why]
             undecided[reasons[0] if len(reasons) == len(verdicts) else "no majority"] += 1
     return scores, undecided, differing / several if several else None
 
@@ -205,8 +205,8 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
         shares = record.probabilities or {}
         if "correct" in shares and number == 1:
             sure[key] = shares["correct"] / fsum(shares.values())
-    for judge in rounds.values():
-        judge.close()
+    for asked in rounds.values():
+        asked.close()
     scores, undecided, unsteady = _merge_rounds([rounds[number] for number in sorted(rounds)] or [_Round()], kind)
     price = prices.get(name)
     return JudgeLog(
@@ -217,7 +217,7 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
         undecided=dict(sorted(undecided.items())),
         controls=dict(sorted(controls.items(), key=lambda item: ("right", "wrong", "injected").index(item[0]))),
         failed=failed,
-        order_decided=len({key for judge in rounds.values() for key in judge.turned}),
+        order_decided=len({key for asked in rounds.values() for key in asked.turned}),
         repeats=max(rounds, default=1),
         unsteady=unsteady,
         sure=sure,

@@ -46,16 +46,16 @@ class NoValueError(ValueError):
     """A text isn't a formula, or its value can't be computed."""
 
 
-def value_of(formula: str, dialect: Notation) -> Value:
+def value_of(formula: str, notation: Notation) -> Value:
     """The value of a formula; raises NoValueError if it has none."""
     if len(formula) > MOST_LENGTH:
         raise NoValueError(f"longer than {MOST_LENGTH} characters")
-    reader = _Reader(formula, dialect)
+    reader = _Reader(formula, notation)
     try:
         value = reader.sum()
     except (ArithmeticError, ValueError, TypeError) as error:
         raise NoValueError(str(error)) from None
-    if (reader.token and reader.token not in dialect.ends) or not isinstance(value, int | float):
+    if (reader.token and reader.token not in notation.ends) or not isinstance(value, int | float):
         raise NoValueError(f"{reader.token or value} has no value")
     return value
 
@@ -63,11 +63,11 @@ def value_of(formula: str, dialect: Notation) -> Value:
 class _Reader:
     """Reads a formula from left to right, with one method per precedence of operators."""
 
-    def __init__(self, formula: str, dialect: Notation) -> None:
+    def __init__(self, formula: str, notation: Notation) -> None:
         tokens = [match["number"] or match["sign"] or f"\\{match['command']}" for match in _TOKEN.finditer(formula)]
         self._tokens = [token for token in tokens if token not in _IGNORED]
         self._place = self._depth = 0
-        self._dialect = dialect
+        self._notation = notation
 
     @property
     def token(self) -> str:
@@ -97,16 +97,16 @@ class _Reader:
             sign = -sign if self._take() == "-" else sign
         value = self._power()
         while self._starts_factor():
-            mixed = self._dialect.lenient and self.token in _FRACTIONS and isinstance(value, int)
+            mixed = self._notation.lenient and self.token in _FRACTIONS and isinstance(value, int)
             value = value + self._power() if mixed else value * self._power()
         return sign * value
 
     def _starts_factor(self) -> bool:
         token, before = self.token, self._tokens[self._place - 1]
-        if self._dialect.lenient and token[:1] in _DIGITS | {"."} and before[-1:] in _DIGITS:
+        if self._notation.lenient and token[:1] in _DIGITS | {"."} and before[-1:] in _DIGITS:
             return False  # "3 4" isn't a product
         if token[:1] == "\\" and token[1:].isalpha():
-            return token not in _TIMES | _OVER | self._dialect.ends and not token.startswith("\\r")
+            return token not in _TIMES | _OVER | self._notation.ends and not token.startswith("\\r")
         return token[:1].isalnum() or (token[:1] == "." and len(token) > 1) or token in _PAIRS
 
     def _power(self) -> Value:
@@ -116,11 +116,11 @@ class _Reader:
         return value
 
     def _exponent(self) -> Value:
-        if self._dialect.lenient and self.token == "-":
+        if self._notation.lenient and self.token == "-":
             self._take()
             return -self._atom()
         if not (
-            self._dialect.lenient or self.token == "{" or self.token[:1] in _DIGITS | {"."} or self.token == "\\pi"
+            self._notation.lenient or self.token == "{" or self.token[:1] in _DIGITS | {"."} or self.token == "\\pi"
         ):
             raise NoValueError("an exponent without braces")
         return self._within("}") if self.token == "{" and self._take() else self._atom()
@@ -129,10 +129,10 @@ class _Reader:
         token = self._take()
         if token[:1] in _DIGITS or (token[:1] == "." and len(token) > 1):
             digits = token.replace(",", "")
-            percent = self.token == "\\%" or (self._dialect.lenient and self.token == "%")
+            percent = self.token == "\\%" or (self._notation.lenient and self.token == "%")
             value = float(digits) / (100 if percent and self._take() else 1)
             return int(digits) if "." not in digits and not percent else int(value) if value.is_integer() else value
-        if token in _PAIRS or (token == "|" and self._dialect.lenient):
+        if token in _PAIRS or (token == "|" and self._notation.lenient):
             value = self._within(_PAIRS.get(token, "|"))
             return _ENCLOSURES[token](value) if token in _ENCLOSURES else value
         if token in _FRACTIONS:
@@ -147,17 +147,17 @@ class _Reader:
             return math.log(self._operand(), base)
         if token == "e" and self.token == "^":
             return math.e
-        if token in self._dialect.functions:
+        if token in self._notation.functions:
             return self._apply(token)
-        if token in self._dialect.names:
-            return self._dialect.names[token]
+        if token in self._notation.names:
+            return self._notation.names[token]
         raise NoValueError(f"{token or 'nothing'} has no value")
 
     def _apply(self, name: str) -> Value:
         """Apply a function to what follows; a power of it, as in "\\sin^2 x", may be -1, the inverse."""
         power = self._exponent() if self.token == "^" and self._take() else 1
         name, power = (f"\\arc{name[1:]}", 1) if power == -1 else (name, power)
-        function = self._dialect.functions.get(name)
+        function = self._notation.functions.get(name)
         if function is None:
             raise NoValueError(f"{name} has no value")
         return _power_of(function(self._operand()), power)
@@ -170,7 +170,7 @@ class _Reader:
         if self.token == "{":
             self._take()
             return self._within("}")
-        if not self._dialect.lenient:
+        if not self._notation.lenient:
             raise NoValueError("an argument without braces")
         if self.token[:1] in _DIGITS and "." not in self.token:
             digit, rest = self.token[0], self.token[1:]

@@ -57,8 +57,8 @@ _BEFORE_BRACKETS = re.compile(r"[A-Za-z\s]{1,20}=\s*(?=\\?[(\[{])")
 _WITHIN = re.compile(r"\\?[(\[{](.*,.*)\\?[)\]}]", re.DOTALL)
 
 
-def _dialect(step: float) -> Notation:
-    """A dialect whose letters have values that no formula has by chance."""
+def _notation(step: float) -> Notation:
+    """A notation whose letters have values that no formula has by chance."""
     names: dict[str, Value] = {letter: 1.1 + step * math.sqrt(2 + place) for place, letter in enumerate(_LETTERS)}
     greek: dict[str, Value] = {f"\\{name}": 2.3 + step * math.sqrt(60 + n) for n, name in enumerate(_GREEK.split())}
     constants: dict[str, Value] = {"\\pi": math.pi, "e": math.e}
@@ -66,7 +66,7 @@ def _dialect(step: float) -> Notation:
 
 
 _NUMBERS: Final = Notation(names={"\\pi": math.pi}, functions=_FUNCTIONS, lenient=True)
-_DIALECTS: Final = tuple(_dialect(step) for step in (0.37, 0.91, 1.7))
+_NOTATIONS: Final = tuple(_notation(step) for step in (0.37, 0.91, 1.7))
 
 
 def same_maths(answer: str, reference: str) -> float:
@@ -128,7 +128,7 @@ def _equal_values(answer: str, reference: str) -> bool:
     if "=" in answer or _PROSE.search(answer) or _PROSE.search(reference):
         return False
     try:
-        pairs = [(value_of(answer, dialect), value_of(reference, dialect)) for dialect in _DIALECTS]
+        pairs = [(value_of(answer, notation), value_of(reference, notation)) for notation in _NOTATIONS]
     except NoValueError:
         return False
     scales = (1.0,) if ("%" in answer) == ("%" in reference) else (1.0, 100.0 if "%" in answer else 0.01)

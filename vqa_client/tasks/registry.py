@@ -277,7 +277,7 @@ _MEND: Final = "mend the file"
 
 def _module_of(path: Path, source: bytes) -> ModuleType:
     """The module of a user's file; the traceback of its error begins in the file."""
-    module = ModuleType(f"{_FILE}{path.stem}")
+    module = ModuleType(_FILE + path.stem.replace(".", "_"))
     module.__file__ = os.path.abspath(path)
     sys.modules[module.__name__] = module  # where dataclasses look for the names in their annotations
     try:

@@ -1,8 +1,8 @@
 """Your own questions and images: CSV, TSV, JSON, JSON Lines, Parquet, tar, or a folder of images."""
 
+import os
 import re
 from collections.abc import Callable, Hashable, Sequence
-import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
