@@ -5,6 +5,7 @@ of its docstring is its title. Command, settings, resume, reports, page and comp
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, Self
@@ -135,7 +136,7 @@ class Metric(Struct, frozen=True):
         if score is None:
             return None
         is_count = self.name.startswith("n_")
-        if isinstance(score, float | int) and (is_count or 0 <= round(score, 9) <= 1):  # sums may be rounded up
+        if isinstance(score, Real) and (is_count or 0 <= round(score, 9) <= 1):  # sums may be rounded up
             return float(score)
         raise UsageError(
             f"the metric {self.name} returns {score!r} for question {question.id!r}", hint="a score is from 0 to 1"

@@ -274,8 +274,8 @@ def test_selftest_makes_each_prompt_its_ideal_reply_and_scores_and_the_totals(
     assert ("no question counts" in shown.out) == ("malls" in new)
 
 
-@pytest.mark.parametrize("score", ["answer == '12.40'", "1 + 2e-16"])
-def test_a_metric_may_return_true_or_false_and_a_sum_that_is_rounded_up(
+@pytest.mark.parametrize("score", ["answer == '12.40'", "1 + 2e-16", "__import__('fractions').Fraction(1)"])
+def test_a_metric_may_return_true_or_false_any_kind_of_number_and_a_sum_that_is_rounded_up(
     score: str, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, server = receipts(tmp_path), fault_server("12.40")

@@ -103,6 +103,10 @@ ODD = {
     "gif moving": (moving("GIF"), "alpha animated"),
     "png moving": (moving("PNG"), "animated"),
     "webp moving": (moving("WEBP"), "animated"),
+    "webp that lacks its frames": (
+        encoded(spotted(), "WEBP", xmp=XMP % 1).replace(b"VP8X\n\0\0\0\4", b"VP8X\n\0\0\0\6"),
+        "animated",
+    ),
     "mpo": (moving("MPO"), "mpo"),
     "bmp": (encoded(spotted(), "BMP"), "format"),
     "tiff": (encoded(spotted(), "TIFF"), "format"),

@@ -215,6 +215,8 @@ def _webp_chunk(kind: bytes, body: memoryview) -> set[Oddity]:
         return {_WEBP_KINDS[kind]}
     if kind == b"VP8L":
         return {"alpha"} if body[4] >> 4 & 1 else set()
+    if kind == b"VP8X":  # no decoder opens an animation without its chunks
+        return {"animated"} if body[0] & 2 else set()
     turned = (kind == b"EXIF" and exif_turns(bytes(body))) or (kind == b"XMP " and xmp_turns(bytes(body)))
     return {"orientation"} if turned else set()
 
