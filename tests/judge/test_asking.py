@@ -62,22 +62,32 @@ def test_the_grade_of_a_reply_is_the_median_of_its_repeats(tmp_path: Path, fault
     assert run.found("grade")["verdicts"][0]["accuracy"] == pytest.approx(0.7)
 
 
-def test_judgements_are_in_batches_only_after_the_controls_and_can_be_shown_and_cancelled(
+def test_judgements_are_in_batches_only_after_the_controls_and_beside_a_control_that_is_asked_again(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("openai")
     run, batches = Run(tmp_path, RIGHT_AND_WRONG[:4]), Batches(looks=10_000)
-    server = fault_server(batches.rule(answer(honest)))
+    first = iter(["I can't say."])
+    server = fault_server(batches.rule(answer(lambda received: next(first, "") or honest(received))))
     given = ["--batch", "--poll", "0.01"]
-    assert run.judged(server.base_url, *given, "--no_wait") == 1
+    assert run.judged(server.base_url, *given, "--no_wait", check=False) == 1
     controls = len(batches.asked)
     command = ["judge", str(run.log), "--base_url", server.base_url]
     capsys.readouterr()
     assert run_command(["batch", "status", *command]) == 0
     assert f"controls: 0 of {controls} answered, {controls} in 1 batch (batch_1)" in capsys.readouterr().out
-    batches.looks = 0
-    assert run.judged(server.base_url, *given) == 0
-    assert (len(batches.asked), len(server.chats), counts(run.found("correct"))[0]) == (controls + 4, 0, 4)
+    batches._end(batches.batches["batch_1"])
+    for words in ((), (), ("--retry", "unparsed")):
+        assert run.judged(server.base_url, *given, "--no_wait", *words, check=False) == 1
+    capsys.readouterr()
+    assert run_command(["batch", "status", *command]) == 0
+    shown = capsys.readouterr().out
+    assert f"controls: {controls} of {controls} answered, 1 in 1 batch (batch_3)" in shown
+    assert "capitals: 0 of 4 answered, 4 in 1 batch (batch_2)" in shown
+    for ended in ("batch_2", "batch_3"):
+        batches._end(batches.batches[ended])
+        assert run.judged(server.base_url, *given, "--no_wait", check=False) == 0
+    assert (len(batches.asked), len(server.chats), counts(run.found("correct"))[0]) == (controls + 5, 0, 4)
 
 
 def test_a_judge_with_other_settings_is_refused_with_its_own_way_out(
@@ -97,7 +107,7 @@ def test_repeated_verdicts_on_rotated_choices_are_read_again_by_their_rotation(
 ) -> None:
     out = run_of(tmp_path, fault_server(answer("Well, so it is A")).base_url, "--circular", choices=True)
     server = fault_server(answer(honest))
-    assert run_command(["judge", str(out), "--base_url", server.base_url, "--repeat", "2", "--no_check"]) == 0
+    assert run_command(["judge", str(out), "--base_url", server.base_url, "--repeat", "2"]) == 0
     assert verdicts(out, "match")["accuracy"] == 0.25
     [log] = out.glob("*judge-match.records.jsonl")
     scores = [json.loads(line)["parts"] for line in log.read_text().splitlines()]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -37,8 +37,8 @@ class Listener(Struct, frozen=True, kw_only=True):
 class BatchRun:
     """Asks the questions that `waiting` gives, some of all `questions`; `title` names the run at the server.
 
-    Raises ServerUnusable if the server has no batch API or refuses a batch. All state is on the disk, so that the same
-    command resumes.
+    The `unfinished` parts of earlier starts are continued. Raises ServerUnusable if the server has no batch API or
+    refuses a batch. All state is on the disk, so that the same command resumes.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class BatchRun:
         line: Pipeline,
         form: LineForm,
         parts: PartFolder,
+        unfinished: Sequence[BatchPart],
         settings: BatchSettings,
         service: Service,
         listener: Listener,
@@ -57,7 +58,7 @@ class BatchRun:
         self._title, self._questions, self._waiting = title, questions, waiting
         self._line, self._form, self._parts, self._settings = line, form, parts, settings
         self._limits = PartSize(settings.batch_bytes, settings.batch_lines)
-        self._service, self._listener = service, listener
+        self._service, self._listener, self._unfinished = service, listener, unfinished
         self._open: dict[int, BatchPart] = {}
         self._pending: deque[BatchPart] = deque()
         self._seen: dict[int, Batch] = {}
@@ -70,7 +71,7 @@ class BatchRun:
         """Ask until every question has a record or had its last round; `described` gets each batch that was read."""
         self._described = described
         await self._service.check()
-        for part in self._parts.all():
+        for part in self._unfinished:
             if part.state == "read":
                 await self._tidy(part)
             elif part.state == "open":

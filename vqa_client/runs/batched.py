@@ -71,6 +71,7 @@ def by_batches(plan: Plan, stage: Stage, session: Session, line: Pipeline, waiti
                 line=line,
                 form=form,
                 parts=PartFolder(plan.paths.log),
+                unfinished=plan.unfinished_parts(),
                 settings=settings,
                 service=service,
                 listener=_listener(plan, stage, keep),
@@ -79,7 +80,7 @@ def by_batches(plan: Plan, stage: Stage, session: Session, line: Pipeline, waiti
 
     async def ask(keep: Callable[[Record], None]) -> None:
         await until_stopped(stage.stop, run(keep))
-        if left := PartFolder(plan.paths.log).all():
+        if left := plan.unfinished_parts():
             total = plan.loaded.count
             progress = progress_of(left, total - sum(1 for _ in waiting()), total)
             way_out = "the same command collects them, `vqa-client batch cancel` ends them"
@@ -277,24 +278,21 @@ async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> li
 
     It also drops parts without a batch and deletes their files at the server, unless another process is using the log.
     """
-    lines, shown = [], set[Path]()
+    lines = []
     for model, plans in plans_of(settings, note):
         for plan in plans:
-            parts = PartFolder(plan.paths.log)
-            if not (all_parts := parts.all()):
-                lines.append(f"{plan.title}: no batches{parts.files_of_others()}")
+            if not (parts := plan.unfinished_parts()):
+                lines.append(f"{plan.title}: no batches{PartFolder(plan.paths.log).files_of_others()}")
                 continue
-            answered = len(answered_before(plan, settings))
-            lines.append(f"{plan.title}: {progress_of(all_parts, answered, plan.loaded.count)}")
-            if plan.paths.log in shown:  # the parts of a judge's controls are in the same folder
-                continue
-            shown.add(plan.paths.log)
+            kept = answered_before(plan, settings)
+            answered = sum(question.key in kept for question in plan.loaded.questions)
+            lines.append(f"{plan.title}: {progress_of(parts, answered, plan.loaded.count)}")
             async with (
                 open_session(addressed(settings, model), model, note=note) as session,
                 open_service(session.endpoint, settings) as service,
             ):
                 unsent = []
-                for part in all_parts:
+                for part in parts:
                     made = await service.find(part.file_id) if part.state == "creating" else None
                     batch_id = made.id if made else part.batch_id
                     status = await _status_of(batch_id, service, cancel=cancel) if batch_id else part.state

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.batch.parts import PartFolder
+from vqa_client.batch.parts import BatchPart, PartFolder, key_of, keys_of
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import RecordLog
 from vqa_client.reports.names import count
@@ -45,7 +45,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     `folder` names the page folder, or another part of the data: each part is a run. `shown` is added to the title: the
     corruptions, the form of the pages, the shard. `identity` is what decides what is sent, apart from the model and the
     image settings. `described` has fields that only the run file shows: the corruptions and the shard. The `gate`
-    questions are asked first, into the same log. All parts of the data share `opened`.
+    questions are asked first, into the same log, by a plan that `is_gate`. All parts of the data share `opened`.
     """
 
     opened: Opened
@@ -63,6 +63,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     described: Mapping[str, Any] = {}
     missing_pages: Mapping[str, tuple[int, ...]] = {}
     gate: Loaded | None = None
+    is_gate: bool = False
 
     @property
     def title(self) -> str:
@@ -76,7 +77,14 @@ class Plan(Struct, frozen=True, kw_only=True):
         if self.gate is None or write is None:
             return ()
         task = replace(self.task, description=replace(self.task.description, measure="as expected"))
-        return (replace(self, task=task, loaded=self.gate, write=write, shown="controls", gate=None),)
+        return (replace(self, task=task, loaded=self.gate, write=write, shown="controls", gate=None, is_gate=True),)
+
+    def unfinished_parts(self) -> list[BatchPart]:
+        """The unfinished parts with this plan's questions: those of its gate questions are in the same folder."""
+        gate = self.loaded if self.is_gate else self.gate
+        of_gate = {key_of(question) for question in gate.questions} if gate else set()
+        parts = PartFolder(self.paths.log).all()
+        return [part for part in parts if self.is_gate != of_gate.isdisjoint(keys_of([part]))]
 
     def asking(self, walk: Callable[[Iterable[Question]], Iterator[Question]], count: int) -> "Plan":
         """The same plan with the `count` questions that `walk` makes of its questions."""

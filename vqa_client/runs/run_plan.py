@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from vqa_client.batch.parts import PartFolder, refuse_open
+from vqa_client.batch.parts import refuse_open
 from vqa_client.client.check.preflight import identity_of
 from vqa_client.client.session import Session
 from vqa_client.errors import OutputError, ServerUnusable
@@ -176,7 +176,7 @@ class _Start:
     async def ask(self, waiting: int, questions: Iterable[Question]) -> None:
         """Ask the `waiting` questions, in number, that have no valid answer."""
         plan, stage, file = self.plan, self.stage, self.file
-        if not waiting and not (stage.settings.batch and PartFolder(plan.paths.log).all()):
+        if not waiting and not (stage.settings.batch and plan.unfinished_parts()):
             file.write(plan.paths.run)
         elif stage.settings.serverless:
             await self._ask_no_server()
