@@ -86,7 +86,7 @@ class Prompt(Struct, frozen=True):
             filled: str | Content = fill(self.text, question=question.text, choices=choices)
         else:
             filled = self.text(question)
-            if not isinstance(filled, str | tuple):
+            if not isinstance(filled, str | tuple | list):
                 raise UsageError(f"the prompt of question {question.id!r} is {filled!r}", hint="it must be a text")
         return self.frame(filled, question) if self.frame and isinstance(filled, str) else filled
 

@@ -251,5 +251,6 @@ def test_types_that_only_a_benchmark_of_ones_own_has_are_taken() -> None:
     )
     check(kind(names=["a"], by={"a": 1}, any=object(), size="large"))
     check(kind(names=[], by=None, any=None, size=3))
+    check(make_dataclass("Unset", [("topic", str, None), ("most", int, None)])())
     with pytest.raises(UsageError, match=r"^--size is of type list; it must be a number or text$"):
         check(kind(names=[], by=None, any=1, size=[]))

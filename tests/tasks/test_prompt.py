@@ -63,6 +63,7 @@ PUT: list[tuple[Prompt, Question, Content, str]] = [
     (Prompt("{question}", images="marked"), question("", 0), ("",), ""),
     (Prompt(lambda asked: ("a", 3, "b", 1)), question("?", 3), (2, "a", 3, "b", 1), "<image 2>a<image 3>b<image 1>"),
     (Prompt(lambda asked: ("a", 2)), question("?", 1), (1, "a", "<image 2>"), "<image 1>a<image 2>"),
+    (Prompt(lambda asked: ["a", 2]), question("?", 2), (1, "a", 2), "<image 1>a<image 2>"),  # type: ignore[arg-type,return-value]
     (Prompt(lambda asked: asked.text + "!"), question("?", 1), (1, "?!"), "?!"),
 ]
 

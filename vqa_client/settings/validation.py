@@ -154,19 +154,20 @@ def expanded(path: str | Path) -> Path:
 def _rules(settings: type[Any]) -> dict[str, _Rule]:
     rules = {}
     hints = get_type_hints(settings, include_extras=True)
-    for name, is_keyword in ((field.name, field.kw_only) for field in fields(settings)):
+    for field in fields(settings):
+        name = field.name
         marked = hints[name]
         hint, *marks = get_args(marked) if get_origin(marked) is Annotated else (marked,)
         kinds = get_args(hint) if get_origin(hint) in (tuple, Union, UnionType) else (hint,)
         words = [get_args(kind) for kind in kinds if get_origin(kind) is Literal]
         others = [kind for kind in kinds if get_origin(kind) is not Literal and kind not in (NoneType, ...)]
         parameters = [mark for mark in marks if isinstance(mark, Parameter)]
-        is_option = is_keyword and all(mark.parse is not False for mark in parameters)
+        is_option = field.kw_only and all(mark.parse is not False for mark in parameters)
         spellings = [spelling for mark in parameters for spelling in mark.name or ()]
         rules[name] = _Rule(
             option=(spellings or [f"--{name}"])[0] if is_option else name.upper(),
             types=tuple(kind if isinstance(kind, type) and kind is not Any else object for kind in others),
-            optional=NoneType in kinds,
+            optional=NoneType in kinds or field.default is None,  # one's own benchmark may say `topic: str = None`
             several=get_origin(hint) is tuple,
             words=words[0] if words else (),
             renamed=next((way for mark in marks if isinstance(way := getattr(mark, "converter", None), Formerly)), {}),
