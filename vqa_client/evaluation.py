@@ -354,7 +354,7 @@ class _Server:
 
 async def _run_plans(plans: list[Plan], stage: Stage, reports: list[Report]) -> None:
     unanswered: set[Path] = set()
-    for plan in plans:
+    for number, plan in enumerate(plans, 1):
         if plan.paths.log in unanswered:  # its gate questions are in batches
             continue
         report = await run_plan(plan, stage)
@@ -363,8 +363,8 @@ async def _run_plans(plans: list[Plan], stage: Stage, reports: list[Report]) -> 
         if report.incomplete:
             unanswered.add(plan.paths.log)
         reports.append(report)
-        if stage.stop.is_set() and (report.incomplete or plan is not plans[-1]):
-            if later := plans[len(reports) :]:
+        if stage.stop.is_set() and (report.incomplete or number < len(plans)):
+            if later := plans[number:]:
                 stage.progress.note(f"not begun: {', '.join(plan.title for plan in later)}")
             raise Interrupted
 
