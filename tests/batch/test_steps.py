@@ -273,7 +273,9 @@ async def test_batches_are_shown_and_cancelled(batched: Batched, fault_server: S
     settings = batched.settings("", model="tiny-vlm", config=at_config)
 
     async def shown(*, cancel: bool) -> str:
-        return "\n".join(await show_batches(settings, lambda text: None, cancel=cancel))
+        lines, all_known = await show_batches(settings, lambda text: None, cancel=cancel)
+        assert all_known
+        return "\n".join(lines)
 
     said = await shown(cancel=False)
     assert "mc clean: 0 of 10 answered, 10 in 3 batches (batch_1, batch_2, batch_3)\n" in said
@@ -297,7 +299,8 @@ async def test_a_cancel_reaches_each_batch_that_has_not_ended_though_others_are_
     batches.batches["batch_3"]["expires_at"] = 1_700_000_000
     for cancel, third in ((False, "in progress"), (True, "cancelling")):
         settings = batched.settings(server.base_url, model="tiny-vlm")
-        said = await show_batches(settings, lambda text: None, cancel=cancel)
+        said, all_known = await show_batches(settings, lambda text: None, cancel=cancel)
+        assert not all_known
         assert said[1] == "mc clean: part 1, 4 questions: batch batch_1 completed, 4 done"
         assert said[2] == f"mc clean: part 2, 4 questions: batch batch_2: HTTP 404: No such thing; {GONE}"
         ends = r", 0 done, ends by (Tue|Wed) \d\d:\d\d"

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from vqa_client.cli.app import OptionWords
 from vqa_client.cli.commands import ASKING, BatchStep
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, emit_json, safe, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, count, emit, emit_json, safe, say
 from vqa_client.errors import UsageError
 from vqa_client.runs.batched import Written, show_batches, write_batches
 from vqa_client.settings.run import RunSettings
@@ -33,12 +33,14 @@ def batch(step: Annotated[BatchStep, Parameter(help=_HELP)], /, *command: Option
 
 
 def run_step(several: Sequence[RunSettings]) -> int:
-    """Write the files of runs, or show or cancel their batches, and print the result."""
+    """Write the files of runs, or show or cancel their batches; the exit code is 3 if a batch can't be reached."""
     if (step := several[0].batch_step) != "write":
+        code = EXIT_OK
         for run in several:
-            lines = anyio.run(partial(show_batches, run, say, cancel=step == "cancel"))
+            lines, all_known = anyio.run(partial(show_batches, run, say, cancel=step == "cancel"))
             emit("".join(f"{safe(line)}\n" for line in lines))
-        return EXIT_OK
+            code = code if all_known else EXIT_SERVER
+        return code
     written = [files for run in several for files in anyio.run(write_batches, run, say)]
     if several[0].json:
         emit_json([{"file": str(path), "lines": lines} for run in written for path, lines in run.files.items()])

@@ -273,12 +273,13 @@ async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: 
     return Written(title=plan.title, model=model.model_name, files=files, left_out=left_out)
 
 
-async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> list[str]:
-    """Lines with the progress of each run and of each unfinished part; `cancel` cancels the parts' batches first.
+async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> tuple[list[str], bool]:
+    """Lines with the progress of each run and of each unfinished part, and whether the server knows every batch.
 
+    `cancel` cancels the parts' batches first.
     It also drops parts without a batch and deletes their files at the server, unless another process is using the log.
     """
-    lines = []
+    lines, all_known = [], True
     for model, plans in plans_of(settings, note):
         for plan in plans:
             if not (parts := plan.unfinished_parts()):
@@ -295,21 +296,21 @@ async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> li
                 for part in parts:
                     made = await service.find(part.file_id) if part.state == "creating" else None
                     batch_id = made.id if made else part.batch_id
-                    status = await _status_of(batch_id, service, cancel=cancel) if batch_id else part.state
+                    try:
+                        status = await _status_of(batch_id, service, cancel=cancel) if batch_id else part.state
+                    except ServerUnusable as error:  # the other batches are looked at, too
+                        status, all_known = "; ".join(filter(None, (str(error), error.hint))), False
                     lines.append(f"{plan.title}: part {part.number}, {count(len(part.ids), 'question')}: {status}")
                     unsent += [part] if not batch_id or part.state == "read" else []
                 if cancel:
                     await _drop_parts(plan.paths.log, unsent, service)
-    return lines
+    return lines, all_known
 
 
 async def _status_of(batch_id: str, service: Service, *, cancel: bool) -> str:
-    try:
-        batch = await service.look(batch_id)
-        if cancel and batch.status not in ENDED:
-            batch = await service.cancel(batch_id)
-    except ServerUnusable as error:  # the other batches are looked at, too
-        return "; ".join(filter(None, (str(error), error.hint)))
+    batch = await service.look(batch_id)
+    if cancel and batch.status not in ENDED:
+        batch = await service.cancel(batch_id)
     until = f", ends by {clock(batch.ends)}" if batch.ends and batch.status not in ENDED else ""
     return f"batch {batch.id} {batch.status.replace('_', ' ')}, {batch.done:,} done{until}"
 
