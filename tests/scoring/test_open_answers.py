@@ -149,6 +149,7 @@ COUNTS += [
     ("So, the number varies with the size. In general it is about 50, of 55 seats.", None),
     *((text, "7") for text in ("I count 7: three here and four there", "7 (3 left, 4 right)", "3 and 4 gives seven.")),
     *((text, "5") for text in ("Let me count: 1, 2, 3, 4, 5.", "1, 2, 3, 4, 5")),
+    *((text, None) for text in ("3 cats and 1 dog, so 4 pets and no birds", "4 (3 cats, 1 dog). I see no birds.")),
     *((text, None) for text in ("2 cats, 3 dogs and 5 cows", "10 animals: 6 cats, 4 horses", "Pages 2, 3, 9000000000")),
     *zip(("There is a single bird.", "Not a single one.", "There isn't a single bird."), "100", strict=True),
     *((text, None) for text in ("3-5 birds", "2–4")),

@@ -19,7 +19,7 @@ from vqa_client.scoring.choices.grammar import RATHER
 from vqa_client.scoring.denials import NOT, NOT_THAT, denied_before
 from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.number_words import SPELLED, value_of, with_dozens_and_fractions
-from vqa_client.scoring.patterns import TRIES
+from vqa_client.scoring.patterns import TRIES, lazily
 from vqa_client.scoring.readings import choice, ratio_in, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.strict.containment import SPACED_THOUSANDS
@@ -125,6 +125,7 @@ _DENIED_AFTER = re.compile(rf"[^\W\d]{{0,4}} ?{NOT_THAT}|[多几幾余餘]|[^\W\
 _BOUND_READ: Final = len("increasing up to ") + len("no ")
 _PARTS_FOLLOW = re.compile(rf"\D*{_NUMBER.pattern}(?: ?[:(–—]|,? namely\b)")
 _SUM_FOLLOWS = re.compile(r"(?:=|\b(?:gives?|giving|makes?|making|totals?|equals?|is|are|so)\b)[^\d.!?;]{0,40}\d+\D*\Z")
+_DENIES = lazily(rf"{NOT}|\bnone\b", re.IGNORECASE)
 _MOST_PARTS: Final = 30
 _BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b")
 _MOST_SHORT: Final = 40
@@ -306,9 +307,12 @@ def _counted_numbers(text: str, counted: str) -> list[str]:
 
 
 def _summed_numbers(text: str) -> list[str]:
-    """The sum before its parts ("I count 7: 3 here and 4 there") or after them, or the last number of "1, 2, 3, 4"."""
+    """The sum before its parts ("I count 7: 3 here and 4 there") or after them, or the last number of "1, 2, 3, 4".
+
+    In a reply with a denial, the sum may be that of other things: "7: 3 cats and 4 dogs, and no birds".
+    """
     values = _numbers_in(text)
-    if not 2 < len(values) <= _MOST_PARTS or not all(map(str.isdecimal, values)):
+    if not 2 < len(values) <= _MOST_PARTS or not all(map(str.isdecimal, values)) or _DENIES.search(text):
         return []
     first, *_, last = amounts = [int(value) for value in values]
     if 2 * first == sum(amounts) and _PARTS_FOLLOW.match(text):
