@@ -79,7 +79,7 @@ def test_judgements_are_in_batches_only_after_the_controls_and_beside_a_control_
     batches._end(batches.batches["batch_1"])
     for words in ((), (), ("--retry", "unparsed")):
         assert run.judged(server.base_url, *given, "--no_wait", *words, check=False) == 1
-    capsys.readouterr()
+    assert capsys.readouterr().err.count("judge capitals: 0 of 4 answers saved in") == 3
     assert run_command(["batch", "status", *command]) == 0
     shown = capsys.readouterr().out
     assert f"controls: {controls} of {controls} answered, 1 in 1 batch (batch_3)" in shown

@@ -276,8 +276,8 @@ async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: 
 async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> tuple[list[str], bool]:
     """Lines with the progress of each run and of each unfinished part, and whether the server knows every batch.
 
-    `cancel` cancels the parts' batches first.
-    It also drops parts without a batch and deletes their files at the server, unless another process is using the log.
+    `cancel` cancels the parts' batches first. It also drops parts without a batch and deletes their files at the
+    server, unless another process is using the log.
     """
     lines, all_known = [], True
     for model, plans in plans_of(settings, note):

@@ -256,5 +256,6 @@ def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
         for path in (report.path, plan.paths.log, *(() if in_batches else (plan.paths.run,))):
             path.unlink(missing_ok=True)
     elif report.incomplete:
-        note(f"{plan.title}: {len(log)} of {plan.loaded.count} answers saved in {plan.paths.log}")
+        answers = len(log) - (plan.gate.count if plan.gate else 0)
+        note(f"{plan.title}: {answers} of {plan.loaded.count} answers saved in {plan.paths.log}")
     return report
