@@ -41,6 +41,9 @@ def contained_text(reply: ChoiceReply) -> Found | None:
         return Found(labels=tuple(labels), rule="text") if stated else None
     if not _concludes(whole):
         return None
+    if either := _EITHER.search(text):
+        both = [label for value in either.groups() for label in reply.texts.of_value(value)]
+        return Found(labels=tuple(both), rule="text") if len(both) > 1 else None
     places = [_LABELLED.search(text, max(0, start - LABEL_READ), start) for start, _, _ in spans]
     if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, spans, strict=True)):
         return None  # a list of choices under other letters
@@ -96,8 +99,6 @@ def _states(text: str, start: int, end: int) -> bool:
     ):
         return False
     if not _NUMBER.fullmatch(text, start, end):
-        return True
-    if _OR_VALUE.match(text, end):
         return True
     operand = _OPERATOR.search(before) or _OPERATES.match(text, end)
     result = not _EQUALS.search(before) or any(sign.match(text, end) for sign in (CLAUSE_END, _ON_GROUNDS, _OF_THINGS))
@@ -266,8 +267,8 @@ _LABELLED = lazily(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
 _OPERATOR = lazily(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
 _OPERATES = lazily(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
 _EQUALS = lazily(r"[=≈] ?[$]?$")
-_OR_VALUE = lazily(r",? or (?:[a-z] ?= ?)?[-$€£]?\d[\d.,]*\W*\Z")
-"""Another value at the end of the reply: "x = 3 or x = 5"."""
+_EITHER = lazily(r"= ?([-$€£]?\d[\d.,]*),? or (?:[a-z] ?= ?)?([-$€£]?\d[\d.,]*)\W*\Z")
+"""Two values at the end of the reply: "x = 3 or x = 5"."""
 _ON_GROUNDS = lazily(r",? (?:since|because|as|so|which|by)\b")
 _OF_THINGS = lazily(
     r" (?!(?:times|plus|minus|over|divided|squared|cubed|and|or|to|of|for|when|where|if|which|that|is|was|does)\b)"
