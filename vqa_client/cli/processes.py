@@ -170,8 +170,10 @@ def without_options(words: Sequence[str], options: Collection[str]) -> list[str]
 
 
 def _read_error(stderr: str, kind: Callable[..., VqaClientError]) -> VqaClientError:
-    errors = re.findall(r"^error: (.*?)\s*(?=^hint: |^error: |\Z)", stderr, re.MULTILINE | re.DOTALL)
-    hints = re.findall(r"^hint: (.*)", stderr, re.MULTILINE)
+    parts = re.split("^(error|hint): ", stderr, flags=re.MULTILINE)
+    messages = list(zip(parts[1::2], parts[2::2], strict=True))
+    errors = [text.rstrip() for word, text in messages if word == "error"]
+    hints = [text.partition("\n")[0] for word, text in messages if word == "hint"]
     return kind("\n".join(errors) or stderr.strip() or "its process ended early", hint="; ".join(hints))
 
 
