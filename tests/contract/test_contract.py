@@ -250,6 +250,8 @@ async def test_failed_questions_count_in_every_metric_and_total(
     found = {name: value for name, value in scores([report]).items() if name not in drawn}
     assert {name: value for name, value in found.items() if value != pytest.approx(share)} == {}
     written = json.loads(report.path.read_text())
+    first = "benchmark part model config data_path images_dir headline total_questions accuracy"
+    assert [*written][:9] == first.split()
     assert set(written.get("totals", {})) == {total.name for total in benchmark.totals}
 
 
