@@ -133,8 +133,8 @@ class Metric(Struct, frozen=True):
         if not question.references or (self.when is not None and not self.when(question)):
             return None
         score = 0.0 if answer is None else self.of(answer, question)
-        if score is None:
-            return None
+        if score is None or (type(score) is float and 0.0 <= score <= 1.0):  # the slower checks are for the others
+            return score
         is_count = self.name.startswith("n_")
         if isinstance(score, Real) and (is_count or 0 <= round(score, 9) <= 1):  # sums may be rounded up
             return float(score)
@@ -335,7 +335,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             answer = metric.read(reply, question)
         else:
             answer = reply.without_answer() if reply.status else self.parse(reply, question)
-        if isinstance(answer, Answer) and isinstance(answer.text, str | None):
+        if isinstance(answer, Answer) and (answer.text is None or isinstance(answer.text, str)):
             return answer
         raise UsageError(
             f"{self.name} reads {answer!r} in the reply to question {question.id!r}", hint="return Answer(text='...')"
