@@ -1,6 +1,7 @@
 """The score command as people type it."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,11 +89,28 @@ def test_the_questions_of_a_test_split_have_no_accuracy(tmp_path: Path, score: S
     ]
 
 
-def test_the_help_shows_the_options_of_annotations_and_of_benchmarks(score: Score) -> None:
-    done = score("--help")
+@pytest.mark.parametrize(
+    ("words", "usage", "shown", "hidden"),
+    [
+        ([], "--predictions PATH", {"--predictions", "--annotations", "--metrics", "--task"}, {"--missing", "--data"}),
+        (
+            ["--task", "mmmu"],
+            "--task mmmu --predictions PATH",
+            {"--predictions", "--missing", "--data", "--split", "--choice_mode"},
+            {"--annotations", "--circular", "--shuffle_choices", "--shots", "--shots_from", "--prompt_form"},
+        ),
+        (["--task", "mp-docvqa"], "--task mp-docvqa --predictions PATH", {"--pages"}, {"--dpi", "--max_pages"}),
+    ],
+)
+def test_one_page_of_help_shows_the_options_for_annotations_or_those_for_a_benchmark(
+    words: list[str], usage: str, shown: set[str], hidden: set[str], score: Score
+) -> None:
+    done = score(*words, "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Usage: vqa-client score [OPTIONS]")
-    assert all(option in done.stdout for option in ("--task", "--predictions", "--annotations", "--metrics"))
+    assert done.stdout.startswith(f"Usage: vqa-client score {usage} [OPTIONS]\n\nScore answers from a file")
+    assert (done.stdout.count("Usage:"), done.stdout.count("─ Data ─")) == (1, 1)
+    options = set(re.findall(r"^│[* ]+(--\w+)", done.stdout, re.MULTILINE))
+    assert (shown - options, hidden & options) == (set(), set())
 
 
 def test_json_is_alone_on_standard_output_and_names_the_files(

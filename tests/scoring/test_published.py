@@ -100,7 +100,6 @@ TABLE: list[tuple[str, str | None, str, int, Callable[[Case], Any]]] = [
     ("slidevqa", "qa", "expected.normalized_reference", 116, normalised("reference")),
     ("slidevqa", "qa", "lmms_eval.anls", 116, pair(slidevqa.harness_anls)),
     ("slidevqa", "qa", "lmms_eval.em", 116, pair(slidevqa.harness_em)),
-    ("slidevqa", "qa", "lmms_eval.f1", 116, pair(slidevqa.harness_f1)),
     (
         "vqa_soft_textvqa_vizwiz_okvqa",
         None,

@@ -5,40 +5,44 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vqa_client.cli.app import HELP_FLAGS, OptionWords, app, example_of
+from vqa_client.cli.app import HELP_FLAGS, HelpFormatter, OptionWords, example, example_of
 from vqa_client.cli.benchmark import parse_options, settings_command
+from vqa_client.cli.commands import COMMANDS
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.errors import UsageError
 from vqa_client.settings.score import (
-    DATA,
+    OF_PROMPTS,
     AnswersSettings,
     ScoreExplanationsSettings,
+    ScoreOptions,
     ScoreSettings,
     answers_and_data,
     answers_and_data_fields,
 )
 
 
-def score(
-    *options: OptionWords,
-    task: Annotated[
-        str | None,
-        DATA,
-        Parameter(
-            help="A benchmark that `vqa-client list` shows, or a file: scores answers to its questions. Takes its data "
-            "options too: --task NAME --help shows them.",
-        ),
-    ] = None,
-) -> int:
+def score(*options: OptionWords, task: Annotated[str | None, Parameter(show=False)] = None) -> int:
     """Score and print; exit code 1 if questions of the predictions failed, which count as wrong."""
-    if shows_help := bool(HELP_FLAGS.intersection(options)):
-        app.help_print(["score"])
+    if HELP_FLAGS.intersection(options):
+        _print_help(task)
+        return EXIT_OK
     if task is not None:
         return _score_benchmark(task, options)
-    if not shows_help and not any(word.startswith(("-a", "--annotations")) for word in options):  # -aFILE, too
+    if not any(word.startswith(("-a", "--annotations")) for word in options):  # -aFILE, too
         raise UsageError("--annotations or --task is missing", hint=example_of(["score"]))
-    settings = parse_options(settings_command("vqa-client score", ScoreSettings), options)
-    return EXIT_OK if settings is None else _score_annotated(settings)
+    return _score_annotated(parse_options(settings_command("vqa-client score", ScoreSettings), options))
+
+
+def _print_help(task: str | None) -> None:
+    from vqa_client.tasks import registry
+
+    kind = ScoreOptions if task is None else answers_and_data(registry.find(task).settings)
+    command = "score" if task is None else f"score --task {task}"
+    page = settings_command(f"vqa-client {command}", kind)
+    page.help_formatter = HelpFormatter(OF_PROMPTS)
+    words = COMMANDS["score"].example if task is None else f"{command} --data FOLDER --predictions answers.jsonl"
+    page.help, page.help_epilogue = COMMANDS["score"].help, example(words)
+    page.help_print([])
 
 
 def _score_annotated(settings: ScoreSettings) -> int:
@@ -61,8 +65,6 @@ def _score_benchmark(task: str, options: Sequence[str]) -> int:
 
     kind = registry.find(task).settings
     both = parse_options(settings_command(f"vqa-client score --task {task}", answers_and_data(kind)), options)
-    if both is None:
-        return EXIT_OK
     own, of_data = ({field.name: getattr(both, field.name) for field in part} for part in answers_and_data_fields(kind))
     settings = AnswersSettings(**own)
     reports = score_answers(kind(**of_data).named(task), settings, say)

@@ -31,6 +31,8 @@ _Predictions = Annotated[Path, DATA, Parameter(help=_FORMS, alias="-p")]
 _Variant = Annotated[
     str | None, DATA, Parameter(help="Which variant of a record log, or model of a vqa2 report, is scored.")
 ]
+OF_PROMPTS = frozenset({"prompt_form", "shots", "shots_from", "dpi", "shuffle_choices", "circular"})
+"""Options of a benchmark that change only what a model is sent."""
 _OF_EXPLANATIONS = frozenset({"explanation", "explanations", "bleu", "rouge", "cider", "meteor", "spice", "bertscore"})
 
 
@@ -60,6 +62,17 @@ class ScoreSettings(CheckedSettings):
             hint = "vqa-client score-explanations scores explanations" if _OF_EXPLANATIONS.intersection(unknown) else ""
             raise UsageError(f"--metrics is {named}; it must be any of {', '.join(METRICS)}", hint=hint)
         object.__setattr__(self, "metrics", tuple(dict.fromkeys(self.metrics)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreOptions(ScoreSettings):
+    """The options of `score` on its help page, where --task may replace --annotations."""
+
+    annotations: Annotated[Path | None, DATA, Parameter(alias="-a")] = None  # type: ignore[assignment]
+    """VQA annotations; a question file gives no accuracy. Needed without --task."""
+    task: Annotated[str | None, DATA] = None
+    """A benchmark that `vqa-client list` shows, or a file: scores answers to its questions. Its options replace the
+    others: --task NAME --help shows them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

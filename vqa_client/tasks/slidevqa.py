@@ -145,13 +145,6 @@ def harness_em(answer: str, reference: str) -> float:
     return float(answer.lower().strip() == _harness_reference(reference).strip())
 
 
-def harness_f1(answer: str, reference: str) -> float:
-    """F1 as the harnesses compute it: each repetition of a shared word counts again, so that it may exceed 1."""
-    words, reference_words = answer.lower().split(), _harness_reference(reference).split()
-    shared = sum(word in reference_words for word in words)
-    return _f1(shared / len(words), shared / len(reference_words)) if shared else 0.0
-
-
 def _harness_reference(reference: str) -> str:
     return reference.replace("\n", "").lower()
 
