@@ -106,6 +106,11 @@ class _Job(Struct, frozen=True, kw_only=True):
     plans: list[Plan]
 
     @property
+    def prompt_limit(self) -> int | None:
+        """The limit of tokens in the benchmark's prompt, if any."""
+        return next((plan.task.parameters.get("max_tokens") for plan in self.plans), None)
+
+    @property
     def server(self) -> Hashable:
         """Equal for jobs that share a server: the model's name, its address and, for images by name, their processing.
 
@@ -299,7 +304,7 @@ async def _run_job(common: _Common, job: _Job, server: "_Server", reports: list[
         stage = Stage(
             settings=settings,
             model=job.model,
-            connect=partial(server.session, settings, job.config),
+            connect=partial(server.session, job),
             images_for=images_for,
             progress=common.progress,
             stop=common.stop,
@@ -324,28 +329,28 @@ class _Server:
         self._failed: ServerUnusable | None = None
         self._note = cache(common.progress.note)  # each note about the server appears once
 
-    async def session(self, settings: RunSettings, config: ModelSettings | None) -> Session:
-        """The session for these settings."""
+    async def session(self, job: _Job) -> Session:
+        """The session for a job."""
         if self._failed is not None:
             raise self._failed
         try:
-            self._session = await _until_stopped(self._common.stop, self._connect(settings, config))
+            self._session = await _until_stopped(self._common.stop, self._connect(job))
         except ServerUnusable as error:
             if not isinstance(error, ServerAway):
                 self._failed = error
             raise
         return self._session
 
-    async def _connect(self, settings: RunSettings, config: ModelSettings | None) -> Session:
+    async def _connect(self, job: _Job) -> Session:
+        settings, config, limit = job.settings, job.config, job.prompt_limit
         if self._session is None:
-            patience_s = settings.wait_for_server
-            where = hash((settings.base_url, settings.endpoint, patience_s))  # a number: an address may contain a key
-            patience = self._common.patience.setdefault(where, Patience(patience_s))
-            note, transport = self._common.progress.note, self._common.transport
-            opening = open_session(settings, config, note=note, transport=transport, patience=patience)
+            where = hash((settings.base_url, settings.endpoint, settings.wait_for_server))  # addresses may contain keys
+            patience = self._common.patience.setdefault(where, Patience(settings.wait_for_server))
+            note, wire = self._common.progress.note, self._common.transport
+            opening = open_session(settings, config, limit, note=note, transport=wire, patience=patience)
             session = await self._stack.enter_async_context(opening)
         else:
-            session = reused(self._session, settings, config, note=self._note)
+            session = reused(self._session, settings, config, limit, note=self._note)
         is_checked = session is self._session and "fingerprint" in session.server
         if settings.check and settings.shows_images and not is_checked:
             session = await check_before(session, self._note)

@@ -247,7 +247,9 @@ def test_a_token_limit_and_the_place_of_images_in_the_benchmarks_prompt_are_part
     shapes, path = Shapes(tmp_path, fault_server), tmp_path / "shapes.py"
     path.write_text(path.read_text().replace('images="marked")', 'images="marked", max_tokens=7)'))
     assert shapes.run("--max_tokens", "9") == 0
-    assert "shapes: its prompt limits replies to 7 tokens, and --max_tokens has no effect" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "shapes: its prompt limits replies to 7 tokens, and --max_tokens has no effect" in said
+    assert ", max_tokens 7 (the benchmark's prompt), temperature 0\n" in said
     assert {chat.json["max_tokens"] for chat in shapes.server.chats} == {7}
     path.write_text(path.read_text().replace("max_tokens=7", "max_tokens=8", 1))
     assert shapes.run("--max_tokens", "9") == 2

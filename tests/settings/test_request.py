@@ -9,7 +9,7 @@ import pytest
 
 from vqa_client.client.body import Dialect, RequestTemplate
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.session import addressed, named_model, open_session
+from vqa_client.client.session import addressed, named_model, open_session, reused
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.runs.plan import described_settings, model_identity
@@ -71,6 +71,23 @@ async def test_a_key_that_may_not_list_models_is_enough_if_the_model_is_named() 
     with pytest.raises(ServerUnusable, match=r"^http://server/v1 refuses the key \(HTTP 403\): no$"):
         async with open_session(settings, None, note=print, transport=wire):
             pass
+
+
+async def test_a_prompts_own_limit_of_tokens_is_noted_where_it_changes() -> None:
+    wire = httpx2.MockTransport(lambda _: httpx2.Response(200, json={"data": [{"id": "m"}]}))
+    notes = list[str]()
+    async with open_session(mc(base_url="http://a/v1"), CONFIG, 16, note=notes.append, transport=wire) as session:
+        assert reused(session, mc(), CONFIG, 16, note=notes.append) is session
+        usual = reused(session, mc(), CONFIG, note=notes.append)
+        assert (usual.chat, usual.prompt_limit) == (session.chat, None)
+        other = reused(usual, mc(model="z"), CONFIG, 8, note=notes.append)
+        assert (other.model.model_name, other.prompt_limit) == ("z", 8)
+    of_prompt = "(the benchmark's prompt), temperature 0.5"
+    assert notes == [
+        f"model m at http://a/v1, max_tokens 16 {of_prompt}",
+        "model m, max_tokens 77, temperature 0.5",
+        f"model z, max_tokens 8 {of_prompt}",
+    ]
 
 
 def test_options_replace_fields_of_the_config_and_leave_the_others() -> None:

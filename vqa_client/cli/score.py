@@ -5,8 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vqa_client.cli.app import HELP_FLAGS, HelpFormatter, OptionWords, example, example_of
-from vqa_client.cli.benchmark import parse_options, settings_command
+from vqa_client.cli.app import CALL, HELP_FLAGS, HelpFormatter, OptionWords, example, example_of
+from vqa_client.cli.benchmark import settings_command
 from vqa_client.cli.commands import COMMANDS
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.errors import UsageError
@@ -30,7 +30,8 @@ def score(*options: OptionWords, task: Annotated[str | None, Parameter(show=Fals
         return _score_benchmark(task, options)
     if not any(word.startswith(("-a", "--annotations")) for word in options):  # -aFILE, too
         raise UsageError("--annotations or --task is missing", hint=example_of(["score"]))
-    return _score_annotated(parse_options(settings_command("vqa-client score", ScoreSettings), options))
+    settings: ScoreSettings = settings_command("vqa-client score", ScoreSettings)([*options], **CALL)
+    return _score_annotated(settings)
 
 
 def _print_help(task: str | None) -> None:
@@ -64,7 +65,7 @@ def _score_benchmark(task: str, options: Sequence[str]) -> int:
     from vqa_client.tasks import registry
 
     kind = registry.find(task).settings
-    both = parse_options(settings_command(f"vqa-client score --task {task}", answers_and_data(kind)), options)
+    both = settings_command(f"vqa-client score --task {task}", answers_and_data(kind))([*options], **CALL)
     own, of_data = ({field.name: getattr(both, field.name) for field in part} for part in answers_and_data_fields(kind))
     settings = AnswersSettings(**own)
     reports = score_answers(kind(**of_data).named(task), settings, say)

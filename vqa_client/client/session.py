@@ -63,12 +63,14 @@ class Session(Struct, frozen=True, kw_only=True):
     endpoint: Endpoint
     server: dict[str, Any]
     choosing: "dict[Choosing, ChoosingClient]" = {}
+    prompt_limit: int | None = None
 
 
 @asynccontextmanager
 async def open_session(
     settings: RunSettings,
     model: ModelSettings | None,
+    prompt_limit: int | None = None,
     *,
     note: Callable[[str], None],
     transport: httpx2.AsyncBaseTransport | None = None,
@@ -76,12 +78,15 @@ async def open_session(
 ) -> AsyncIterator[Session]:
     """Connect as the settings say; a given `patience` is shared by sessions, and a `transport` replaces the wire.
 
+    `prompt_limit` is the limit of tokens in a benchmark's prompt, which replaces the model's.
+
     Raises ServerUnusable or UsageError.
     """
     named = named_model(settings, model) is not None
     patience = patience or Patience(settings.wait_for_server)
     async with open_servers(settings, transport=transport, named=named, patience=patience, note=note) as servers:
         model = _served_model(settings, model, servers, note)
+        note(_sent_to(model, prompt_limit, f" at {' and '.join(_addresses(servers))}"))
         async with open_routes(servers, model, settings, patience=patience, note=note) as routes:
             routes.allowance = Allowance(settings.rpm, settings.tpm)
             chat = _chat_client(routes, model, settings, Dialect(stream=settings.stream), note)
@@ -89,23 +94,27 @@ async def open_session(
             if settings.image_uuid != "off":  # the servers that know images by a uuid
                 uploads = ((route.address, route.uploads) for route in routes.all)
                 server["image_uuid"] = [address for address, of in uploads if of is not None and of.known is not None]
-            yield Session(chat=chat, model=model, endpoint=routes.all[0].endpoint, server=server)
+            endpoint = routes.all[0].endpoint
+            yield Session(chat=chat, model=model, endpoint=endpoint, server=server, prompt_limit=prompt_limit)
 
 
 def reused(
     session: Session,
     settings: RunSettings,
     config: ModelSettings | None,
+    prompt_limit: int | None = None,
     *,
     note: Callable[[str], None],
 ) -> Session:
     """The session with these settings for its model; it keeps its connections, pauses and dialect."""
-    model = named_model(settings, config, session.model.model_name)
-    if model is None or model == session.model:
+    model = named_model(settings, config, session.model.model_name) or session.model
+    if model == session.model and prompt_limit == session.prompt_limit:
         return session
+    note(_sent_to(model, prompt_limit))
+    if model == session.model:
+        return replace(session, prompt_limit=prompt_limit)
     chat = _chat_client(session.chat.routes, model, settings, session.chat.template.dialect, note)
-    note(_sent_to(model))
-    return replace(session, chat=chat, model=model, choosing={})
+    return replace(session, chat=chat, model=model, choosing={}, prompt_limit=prompt_limit)
 
 
 def _chat_client(
@@ -172,13 +181,13 @@ def _served_model(
     if served.models and name not in served.models:
         listed = ", ".join(served.models[:5])
         note(f"warning: the server does not list {name}; it lists {listed} (choose with {settings.name_option})")
-    note(_sent_to(chosen, f" at {' and '.join(_addresses(servers))}"))
     return chosen
 
 
-def _sent_to(model: ModelSettings, where: str = "") -> str:
+def _sent_to(model: ModelSettings, prompt_limit: int | None, where: str = "") -> str:
+    max_tokens = f"{prompt_limit} (the benchmark's prompt)" if prompt_limit else model.max_tokens
     temperature = "not sent" if model.temperature is None else f"{model.temperature:g}"
-    return f"model {model.model_name}{where}, max_tokens {model.max_tokens}, temperature {temperature}"
+    return f"model {model.model_name}{where}, max_tokens {max_tokens}, temperature {temperature}"
 
 
 def _addresses(servers: Sequence[Route]) -> list[str]:
