@@ -79,27 +79,13 @@ def _named(images: Path, paths: list[str]) -> list[SourceImage]:
     return list(by_stem.values())
 
 
-SUFFIXES: dict[FileFormat, str] = {"png": ".png", "jpeg": ".jpg"}
-
-
-class CopyOptions(Struct, frozen=True, kw_only=True):
-    """The parameters of all files of a dataset."""
-
-    output: str
-    profile: Profile
-    seed: int
-    format: FileFormat
-    quality: int
-
-    def target(self, source: SourceImage, variant: Variant) -> str:
-        """The path of an image's copy."""
-        return os.path.join(self.output, variant.folder, source.stem + SUFFIXES[self.format])
+_SUFFIXES: dict[FileFormat, str] = {"png": ".png", "jpeg": ".jpg"}
 
 
 class CopyJob(Struct, frozen=True):
     """One image, one corruption, some levels."""
 
-    order: CopyOptions
+    settings: GenerateSettings
     source: SourceImage
     variants: tuple[Variant, ...]
 
@@ -152,18 +138,23 @@ def _written(job: CopyJob) -> Iterator[int]:
 def _files(job: CopyJob) -> Iterator[tuple[str, bytes]]:
     """Yield path and bytes of each file; raises QuestionFailed for an image that can't be used."""
     codec.prepare_process()
-    order, path = job.order, job.source.path
+    settings, path = job.settings, job.source.path
     data = _read(path)
     pixels, digest = codec.decoded(data, path), sha256(data).hexdigest()
     for variant in job.variants:
         made = codec.corrupted(
-            pixels, variant.name, variant.level, profile=order.profile, seed=order.seed, digest=digest, path=path
+            pixels, variant.name, variant.level, profile=settings.profile, seed=settings.seed, digest=digest, path=path
         )
-        if order.format == "png":
+        if settings.format == "png":
             encoded = codec.encoded_png(made, variant.name)
         else:
-            encoded = codec.encoded_jpeg(made, quality=order.quality)
-        yield order.target(job.source, variant), encoded
+            encoded = codec.encoded_jpeg(made, quality=settings.quality)
+        yield _target(settings, job.source, variant), encoded
+
+
+def _target(settings: GenerateSettings, source: SourceImage, variant: Variant) -> str:
+    """The path of an image's copy."""
+    return os.path.join(settings.output, variant.folder, source.stem + _SUFFIXES[settings.format])
 
 
 def _read(path: str) -> bytes:
@@ -181,8 +172,7 @@ _FINEST_NS = 1_000
 class CopyPlan(Struct, frozen=True, kw_only=True):
     """The work to do: `jobs` make the missing files, `files` counts all files of the dataset."""
 
-    images: Path
-    order: CopyOptions
+    settings: GenerateSettings
     sources: list[SourceImage]
     variants: tuple[Variant, ...]
     jobs: list[CopyJob]
@@ -203,25 +193,18 @@ def plan(settings: GenerateSettings) -> CopyPlan:
     variants = chosen(settings.corruptions, settings.levels)
     needs_extra()
     sources = find_sources(settings.images, settings.output)
-    order = CopyOptions(
-        output=os.fspath(settings.output),
-        profile=settings.profile,
-        seed=settings.seed,
-        format=settings.format,
-        quality=settings.quality,
-    )
-    jobs = list(_jobs(order, sources, variants))
-    return CopyPlan(images=settings.images, order=order, sources=sources, variants=variants, jobs=jobs)
+    jobs = list(_jobs(settings, sources, variants))
+    return CopyPlan(settings=settings, sources=sources, variants=variants, jobs=jobs)
 
 
-def _jobs(order: CopyOptions, sources: list[SourceImage], variants: tuple[Variant, ...]) -> Iterator[CopyJob]:
+def _jobs(settings: GenerateSettings, sources: list[SourceImage], variants: tuple[Variant, ...]) -> Iterator[CopyJob]:
     by_name = [tuple(group) for _, group in groupby(variants, key=lambda variant: variant.name)]
     for source in sources:
         time_ns = changed_ns(source.path)
         for levels in by_name:
-            missing = tuple(one for one in levels if not _is_of(order.target(source, one), time_ns))
+            missing = tuple(variant for variant in levels if not _is_of(_target(settings, source, variant), time_ns))
             if missing:
-                yield CopyJob(order, source, missing if missing != levels else levels)
+                yield CopyJob(settings, source, missing if missing != levels else levels)
 
 
 def _is_of(copy: str, time_ns: int) -> bool:
@@ -230,13 +213,13 @@ def _is_of(copy: str, time_ns: int) -> bool:
     return min(made_ns, time_ns) >= 0 and abs(made_ns - time_ns) < _FINEST_NS  # a missing image needs a job
 
 
-def expected_bytes(plan: CopyPlan, *, workers: int) -> int:
+def expected_bytes(plan: CopyPlan) -> int:
     """Estimate the bytes of the missing files from one image per corruption, each time another image."""
     by_name: dict[str, list[CopyJob]] = {}
     for job in plan.jobs:
         by_name.setdefault(job.variants[0].name, []).append(job)
     samples = [jobs[len(jobs) * number // len(by_name)] for number, jobs in enumerate(by_name.values())]
-    outcomes = in_processes(measure, samples, workers=workers)
+    outcomes = in_processes(measure, samples, workers=plan.settings.workers)
     measured = {job.variants[0].name: outcome.sizes for job, outcome in zip(samples, outcomes, strict=True)}
     usual = fmean(size for sizes in measured.values() for size in sizes or (0,))  # if the sample was a bad image
     return round(
@@ -266,13 +249,13 @@ def describe(plan: CopyPlan) -> Metadata:
     import numpy
     import PIL
 
-    order = plan.order
-    params = {"profile": order.profile, "seed": order.seed, "format": order.format}
+    settings = plan.settings
+    params = {"profile": settings.profile, "seed": settings.seed, "format": settings.format}
     return Metadata(
-        params=params | ({"quality": order.quality} if order.format == "jpeg" else {}),
-        input_dir=os.path.relpath(os.path.realpath(plan.images), os.path.realpath(order.output)),
+        params=params | ({"quality": settings.quality} if settings.format == "jpeg" else {}),
+        input_dir=os.path.relpath(os.path.realpath(settings.images), os.path.realpath(settings.output)),
         output_dir=".",
-        variants={variant.folder: _described(order, variant) for variant in plan.variants},
+        variants={variant.folder: _described(settings.profile, variant) for variant in plan.variants},
         made_with={
             "vqa-client": __version__,
             "numpy": numpy.__version__,
@@ -282,8 +265,8 @@ def describe(plan: CopyPlan) -> Metadata:
     )
 
 
-def _described(order: CopyOptions, variant: Variant) -> dict[str, Any]:
-    constants = CORRUPTIONS[variant.name].ways[order.profile].levels[variant.level - 1]
+def _described(profile: Profile, variant: Variant) -> dict[str, Any]:
+    constants = CORRUPTIONS[variant.name].ways[profile].levels[variant.level - 1]
     return {"corruption": variant.name, "level": variant.level, "constants": constants}
 
 

@@ -39,21 +39,21 @@ def generate(settings: GenerateSettings) -> int:
     if note:
         say(note)
     if settings.dry_run:
-        emit(_estimate_text(planned, settings))
+        emit(_estimate_text(planned))
         return EXIT_OK
     write_json(settings.output / METADATA, described)
-    made, bad = _make_files(planned, settings.workers) if planned.jobs else ([], set())
+    made, bad = _make_files(planned) if planned.jobs else ([], set())
     emit(_summary_text(planned, made, bad))
     return EXIT_FAILED_QUESTIONS if bad else EXIT_OK
 
 
-def _make_files(planned: CopyPlan, workers: int) -> tuple[list[int], set[str]]:
+def _make_files(planned: CopyPlan) -> tuple[list[int], set[str]]:
     """Make the files; returns their sizes in bytes, and the images that could not be used."""
     sizes: list[int] = []
     bad: set[str] = set()
     with (
         files_progress(f"corrupting {count(len(planned.sources), 'image')}", planned.missing) as advance,
-        closing(in_processes(make, planned.jobs, workers=workers)) as outcomes,
+        closing(in_processes(make, planned.jobs, workers=planned.settings.workers)) as outcomes,
     ):
         for job, outcome in zip(planned.jobs, outcomes, strict=True):
             sizes += outcome.sizes
@@ -68,7 +68,8 @@ def _summary_text(planned: CopyPlan, made: list[int], bad: set[str]) -> str:
     earlier = planned.files - planned.missing
     lacking = planned.missing - len(made)
     lines = [
-        f"{planned.order.output}: {count(len(made), 'file')} made, {sum(made) / 1e6:,.1f} MB; {earlier:,} there before",
+        f"{planned.settings.output}: {count(len(made), 'file')} made, {sum(made) / 1e6:,.1f} MB; "
+        f"{earlier:,} there before",
         f"{count(len(planned.variants), 'folder')}, {count(len(planned.sources), 'image')} in each",
     ]
     if bad:
@@ -76,18 +77,18 @@ def _summary_text(planned: CopyPlan, made: list[int], bad: set[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _estimate_text(planned: CopyPlan, settings: GenerateSettings) -> str:
+def _estimate_text(planned: CopyPlan) -> str:
     lines = [
         f"{count(len(planned.sources), 'image')} in {count(len(planned.variants), 'folder')}: "
         f"{count(planned.files, 'file')}, {planned.missing:,} to be made"
     ]
     if planned.jobs:
-        expected_mb = expected_bytes(planned, workers=settings.workers) / 1e6
-        lines.append(f"about {expected_mb:,.1f} MB expected, {_free_mb(planned.order.output):,.0f} MB free")
+        expected_mb = expected_bytes(planned) / 1e6
+        lines.append(f"about {expected_mb:,.1f} MB expected, {_free_mb(planned.settings.output):,.0f} MB free")
     return "\n".join(lines) + "\n"
 
 
-def _free_mb(path: str) -> float:
+def _free_mb(path: Path) -> float:
     """Free megabytes on the disk where a folder is or will be."""
     place = os.path.abspath(path)
     while not os.path.exists(place):
