@@ -122,7 +122,7 @@ def job(path: Path, name: str = "contrast", level: int = 1) -> CorruptionJob:
 
 
 def made(path: Path, name: str = "contrast", level: int = 1) -> Image:
-    verdict = make(job(path, name, level)).verdict
+    (_, verdict), _ = make(job(path, name, level))
     assert isinstance(verdict, Image)
     return verdict
 
@@ -149,7 +149,8 @@ def test_an_image_that_is_replaced_is_read_again(tmp_path: Path) -> None:
     assert (before.width, after.width) == (40, 41)
     assert after.file_sha256 == sha256(path.read_bytes()).hexdigest() != before.file_sha256
     path.unlink()
-    assert "no such file" in str(make(job(path)).verdict)
+    (_, verdict), _ = make(job(path))
+    assert "no such file" in str(verdict)
 
 
 def test_a_file_larger_than_what_is_held_is_taken_too(tmp_path: Path) -> None:

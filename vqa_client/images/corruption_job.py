@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vqa_client.data_url import LRUCache
 from vqa_client.errors import QuestionFailed
 from vqa_client.images.corruptions import Profile, codec
-from vqa_client.images.decide import FileKey, ImageVerdict, RefusedImage, decide, file_key, read
+from vqa_client.images.decide import Decision, FileKey, RefusedImage, decide, file_key, read
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
 
@@ -38,14 +38,6 @@ class CorruptionJob(Struct, frozen=True, kw_only=True):
     corruption: AppliedCorruption
 
 
-class CorruptedImage(Struct, frozen=True):
-    """The result of a job, and its duration in seconds."""
-
-    key: FileKey | None
-    verdict: ImageVerdict | None
-    took_s: float
-
-
 class _Opened(Struct, frozen=True):
     """An image after the recipe, the key of its file, and its pixels."""
 
@@ -58,14 +50,13 @@ _opened: LRUCache[tuple[FileKey, Recipe], _Opened] = LRUCache(OPENED_BYTES, lamb
 """Decoded images, because the next jobs of a process are mostly other corruptions of the same images."""
 
 
-def make(job: CorruptionJob) -> CorruptedImage:
-    """Read a file, apply the recipe, then the corruption."""
+def make(job: CorruptionJob) -> tuple[Decision, float]:
+    """Read a file, apply the recipe, then the corruption; also returns how many seconds that took."""
     started_s = time.monotonic()
-    key, verdict = _make(job)
-    return CorruptedImage(key, verdict, time.monotonic() - started_s)
+    return _make(job), time.monotonic() - started_s
 
 
-def _make(job: CorruptionJob) -> tuple[FileKey | None, ImageVerdict | None]:
+def _make(job: CorruptionJob) -> Decision:
     key = file_key(job.path)
     if isinstance(key, RefusedImage):
         return None, key
@@ -76,7 +67,7 @@ def _make(job: CorruptionJob) -> tuple[FileKey | None, ImageVerdict | None]:
         return None if failed.transient else key, RefusedImage.by(failed, key)
 
 
-def _open(job: CorruptionJob) -> _Opened | tuple[FileKey | None, ImageVerdict | None]:
+def _open(job: CorruptionJob) -> _Opened | Decision:
     """Read and decode a file, or give the reason why it is refused; raises QuestionFailed where it can't be decoded."""
     codec.prepare_process()
     file = read(job.path)

@@ -4,13 +4,12 @@ import time
 from concurrent.futures import Future
 from functools import partial
 from threading import Lock
-from types import TracebackType
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import VqaClientError
-from vqa_client.images.corruption_job import AppliedCorruption, CorruptedImage, CorruptionJob, make
+from vqa_client.images.corruption_job import AppliedCorruption, CorruptionJob, make
 from vqa_client.images.corruptions import Profile
-from vqa_client.images.decide import FileKey, ImageVerdict
+from vqa_client.images.decide import Decision
 from vqa_client.images.prepare import CACHE_BYTES, ImagePreparer, MemoryBudget, made_images
 from vqa_client.images.steps import Recipe
 from vqa_client.parallel import Processes, ProcessLost
@@ -59,31 +58,29 @@ class CorruptedImages:
             f"{100 * took_s / busy_s:.0f} % of the time of {self._workers} process{'es' * (self._workers > 1)}"
         )
 
-    def _submit(self, corruption: AppliedCorruption, path: str) -> "Future[tuple[FileKey | None, ImageVerdict | None]]":
-        verdict: Future[tuple[FileKey | None, ImageVerdict | None]] = Future()
+    def _submit(self, corruption: AppliedCorruption, path: str) -> Future[Decision]:
+        decision: Future[Decision] = Future()
         job = CorruptionJob(path=path, recipe=self._recipe, corruption=corruption)
 
-        def done(making: "Future[CorruptedImage]") -> None:
+        def done(making: Future[tuple[Decision, float]]) -> None:
             if making.cancelled():
-                verdict.cancel()
+                decision.cancel()
             elif error := making.exception():
-                verdict.set_exception(_name_job(error, job))
+                decision.set_exception(_name_job(error, job))
             else:
-                made = making.result()
+                made, took_s = making.result()
                 with self._counting:
-                    images, took_s = self._costs.get(corruption.name, (0, 0.0))
-                    self._costs[corruption.name] = images + 1, took_s + made.took_s
-                verdict.set_result((made.key, made.verdict))
+                    images, total_s = self._costs.get(corruption.name, (0, 0.0))
+                    self._costs[corruption.name] = images + 1, total_s + took_s
+                decision.set_result(made)
 
         self._processes.submit(job).add_done_callback(done)
-        return verdict
+        return decision
 
     def __enter__(self) -> "CorruptedImages":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._clean.close()
         for preparer in self._preparers.values():
             preparer.close()

@@ -78,8 +78,7 @@ def _from_store(address: str) -> bytes:
 
 
 def _failed(message: str, *, permanent: bool) -> QuestionFailed:
-    hint = "" if permanent else "the same command asks this question again"
-    return QuestionFailed("bad_image", message, hint=hint, transient=not permanent)
+    return QuestionFailed("bad_image", message, hint="" if permanent else _AGAIN_HINT, transient=not permanent)
 
 
 @lru_cache(maxsize=1)
@@ -119,6 +118,8 @@ class RefusedImage(Struct, frozen=True, kw_only=True):
 
 
 ImageVerdict = Image | RefusedImage
+Decision = tuple[FileKey | None, ImageVerdict | None]
+"""The key under which the verdict may be cached, None if it may not; no verdict if the image must be decoded first."""
 
 _MISSING_HINT = "check the image folder and the path in the data file"
 _OS_REASONS: tuple[tuple[type[Exception], str, str], ...] = (
@@ -148,7 +149,7 @@ def file_key(name: str) -> FileKey | RefusedImage:
     if status.st_size > MAX_FILE_BYTES and not place:
         message = f"{name}: has {status.st_size} bytes; at most {MAX_FILE_BYTES} are read"
         return RefusedImage(message=message, stamp=stamp(state_of(status)))
-    return _key(name, status)
+    return name, *state_of(status)
 
 
 def stamp_of(key: FileKey) -> str:
@@ -158,11 +159,10 @@ def stamp_of(key: FileKey) -> str:
     return stamp(key[1:], split_name(key[0])[1])
 
 
-def read_and_decide(name: str, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, ImageVerdict | None]:
-    """Read an image and decide on it; the verdict is None if the image must be decoded and `decode` is off.
+def read_and_decide(name: str, recipe: Recipe, *, decode: bool) -> Decision:
+    """Read an image and decide on it; the key is that of the bytes that were read, None if nothing could be read.
 
-    The key is that of the bytes that were read; None if nothing could be read. Without `decode` this is the thread
-    that sends, so the bytes of a file that is sent unchanged are cached there.
+    Without `decode` this is the thread that sends, so the bytes of a file that is sent unchanged are cached there.
     """
     file = read(name)
     return (None, file) if isinstance(file, RefusedImage) else decide(file, recipe, decode=decode)
@@ -199,7 +199,7 @@ def _refusal(name: str, error: Exception) -> RefusedImage:
     return RefusedImage(message=f"{name}: {error}", hint=_DATA_HINT)
 
 
-def decide(read: Read, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, ImageVerdict | None]:
+def decide(read: Read, recipe: Recipe, *, decode: bool) -> Decision:
     """Decide on an image that has been read, as `read_and_decide` does."""
     key, data = read
     name = key[0]
@@ -216,23 +216,17 @@ def decide(read: Read, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None,
         return None if failed.transient else key, RefusedImage.by(failed, key)
 
 
-def _key(name: str, status: os.stat_result) -> FileKey:
-    return name, *state_of(status)
-
-
 def _unreadable(name: str, error: Exception) -> RefusedImage:
     """Errors of the system are transient: a file may be back next time, for example when its disk is mounted again."""
-    reason, hint = f"can't be read: {getattr(error, 'strerror', None) or str(error) or 'memory ran out'}", _AGAIN_HINT
-    for kind, known, way_out in _OS_REASONS:
-        if isinstance(error, kind):
-            reason, hint = known, way_out
+    unknown = f"can't be read: {getattr(error, 'strerror', None) or str(error) or 'memory ran out'}", _AGAIN_HINT
+    reason, hint = next(((known, hint) for kind, known, hint in _OS_REASONS if isinstance(error, kind)), unknown)
     return RefusedImage(message=f"{name}: {reason}", hint=hint, transient=not isinstance(error, ValueError))
 
 
-def _read(path: str) -> tuple[FileKey, bytes]:
+def _read(path: str) -> Read:
     descriptor = os.open(path, os.O_RDONLY)  # FileIO would make three more system calls per file
     try:
-        key = _key(path, os.fstat(descriptor))
+        key = path, *state_of(os.fstat(descriptor))
         data = _read_all(descriptor, key[1])
     finally:
         os.close(descriptor)

@@ -11,6 +11,7 @@ from threading import RLock
 from vqa_client.cpus import usable_cpus
 from vqa_client.data_url import BYTE_CACHE, LRUCache
 from vqa_client.images.decide import (
+    Decision,
     FileKey,
     ImageVerdict,
     Read,
@@ -108,8 +109,8 @@ KNOWN_FILES = 2_048
 MAX_THREADS = 16
 """A 12-megapixel image takes some 150 MB while it is decoded and encoded, so more threads would cost gigabytes."""
 
-_Making = asyncio.Future[tuple[FileKey | None, ImageVerdict | None]]
-Elsewhere = Callable[[str], Future[tuple[FileKey | None, ImageVerdict | None]]]
+_Making = asyncio.Future[Decision]
+Elsewhere = Callable[[str], Future[Decision]]
 """Decides on the file at a path, in other processes."""
 
 MadeImages = LRUCache[tuple[str, FileKey], ImageVerdict]
@@ -241,7 +242,7 @@ class ImagePreparer:
             making.add_done_callback(partial(self._done, key))
         return making
 
-    def _submit(self, path: str, file: Read | None) -> "Future[tuple[FileKey | None, ImageVerdict | None]]":
+    def _submit(self, path: str, file: Read | None) -> Future[Decision]:
         if self._elsewhere is not None:
             return self._elsewhere(path)
         if file is not None:
