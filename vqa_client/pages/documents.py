@@ -3,6 +3,7 @@
 Also finds the pages of these documents in a folder.
 """
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -33,6 +34,10 @@ class Document(Struct, frozen=True, kw_only=True):
     id: str
     text: str
     place: str = ""
+
+    @property
+    def text_sha256(self) -> str:
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _of_records(file: DataFile) -> Iterator[Document]:

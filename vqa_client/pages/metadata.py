@@ -18,7 +18,6 @@ from vqa_client.shipped import install
 
 RENDERER = 1
 """Increased when the same text and style give other pixels."""
-_NO_FONTS: Mapping[str, str] = {}
 _HINT = "give another --output, or delete that folder to make its pages again"
 
 
@@ -44,7 +43,7 @@ class Making(Struct, frozen=True, kw_only=True):
     style: Style
     versions: dict[str, str]
 
-    def sha256(self, fonts: Mapping[str, str] = _NO_FONTS) -> str:
+    def sha256(self, fonts: Mapping[str, str] = {}) -> str:
         """The digest of all of it and of a document's fonts; of a font file the bytes count, not the path."""
         style = msgspec.structs.replace(self.style, font="")
         return hashlib.sha256(encode([style, self.versions, fonts])).hexdigest()

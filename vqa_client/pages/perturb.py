@@ -340,7 +340,7 @@ def rerender(
 def _with_same_text(source: PageFiles, documents: ShownDocuments) -> Iterator[Document]:
     noted = {document.get("id"): document.get("text_sha256") for document in source.metadata.get("documents", ())}
     for document in documents:
-        digest = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = document.text_sha256
         if noted.get(document.id, digest) != digest:
             hint = "give the data file that the clean pages were rendered from, or render them again"
             raise DataError(f"{documents.place}: the pages of {document.id!r} show another text", hint=hint)

@@ -1,7 +1,6 @@
 """Renders documents as folders of page images: laid out in this process, drawn in several."""
 
 import contextlib
-import hashlib
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +19,7 @@ from vqa_client.pages.layout import Layout, Page, Style, boxes, canvas, cropped,
 from vqa_client.pages.metadata import DocumentPages, Making, making, read_metadata, totals, write_metadata
 from vqa_client.pages.page_files import (
     IMAGES,
+    METADATA,
     last_pages,
     page_name,
     remove_pages,
@@ -157,7 +157,7 @@ class _Run:
 
     def __init__(self, output: Path, style: Style, about: Mapping[str, Any]) -> None:
         self._style, self._purpose = style, about
-        self._folder, self._metadata = output / "images", output / "metadata.json"
+        self._folder, self._metadata = output / IMAGES, output / METADATA
         self._made: Making = making(style)
         self._highest = last_pages(self._folder)
         self._earlier = read_metadata(self._metadata, self._made, has_pages=bool(self._highest))
@@ -183,8 +183,7 @@ class _Run:
 
     def _new_document(self, document: Document, script: Script) -> DocumentPages:
         faces, _ = typesetter(self._style.font, script)
-        text_sha256 = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
-        return DocumentPages(id=document.id, text_sha256=text_sha256, fonts=faces.digests(document.text))
+        return DocumentPages(id=document.id, text_sha256=document.text_sha256, fonts=faces.digests(document.text))
 
     def _lay_out(
         self, document: Document, about: DocumentPages, script: Script, lines: IO[bytes] | None

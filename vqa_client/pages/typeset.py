@@ -7,8 +7,7 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Iterable, Iterator
-from functools import cache
-from typing import TypeVar
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -28,9 +27,6 @@ _FOLLOWER = "\u034f"
 `prepare` has removed this character from the text itself."""
 _CACHED_WIDTHS, _CACHED_WORDS = 50_000, 5_000
 _CACHED_CHARACTERS = 40
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class GlyphRun(Struct, frozen=True):
@@ -55,7 +51,7 @@ class Typesetter:
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
         self._widths: dict[str, float] = {}
-        self._words: dict[tuple[str, str], Shaped] = {}
+        self._shaped_word = lru_cache(_CACHED_WORDS)(self._shape)
 
     def width_em(self, text: str) -> float:
         """The width of a piece of a line; its last letters may still join the next piece."""
@@ -63,7 +59,9 @@ class Typesetter:
         if width is None:
             width = self._measure(text)
             if len(text) <= _CACHED_CHARACTERS:
-                _emptied_if_full(self._widths, _CACHED_WIDTHS)[text] = width
+                if len(self._widths) >= _CACHED_WIDTHS:
+                    self._widths.clear()
+                self._widths[text] = width
         return width
 
     def advances_em(self, text: str) -> Iterator[float]:
@@ -104,13 +102,6 @@ class Typesetter:
             self._shaped_word(part, direction).advance_em if direction else sum(self.advances_em(part))
             for part, direction in _parts(text, False)
         )
-
-    def _shaped_word(self, word: str, direction: str) -> Shaped:
-        key = (word, direction)
-        shaped = self._words.get(key)
-        if shaped is None:
-            shaped = _emptied_if_full(self._words, _CACHED_WORDS)[key] = self._shape(word, direction)
-        return shaped
 
     def _shape(self, word: str, direction: str) -> Shaped:
         import uharfbuzz
@@ -201,9 +192,3 @@ def _split_rest(text: str, patterns: list[tuple[re.Pattern[str], str]]) -> Itera
     if not text:
         return ()
     return _split_by(text, patterns) if patterns else ((UNDRAWN.sub("", text), ""),)
-
-
-def _emptied_if_full(known: dict[Key, Value], most: int) -> dict[Key, Value]:
-    if len(known) >= most:
-        known.clear()
-    return known
