@@ -18,6 +18,7 @@ from vqa_client.images.prepare import ImagePreparer
 from vqa_client.images.steps import Recipe, sent_size
 from vqa_client.progress import Progress
 from vqa_client.runs.dry_run import DryRun, ExpectedRun, dry_run
+from vqa_client.runs.stage import recipe_of
 from vqa_client.settings.own_commands import Vqa2Settings
 from vqa_client.settings.run import RunSettings
 
@@ -129,7 +130,7 @@ async def test_images_are_as_large_as_they_are_sent(
     class Limited(RunSettings):
         max_side = side
 
-    assert sent_size(*size, Limited(max_pixels=most)) == (image.width, image.height)
+    assert sent_size(*size, recipe_of(Limited(max_pixels=most))) == (image.width, image.height)
 
 
 async def test_a_dry_run_of_a_sample_that_is_yet_to_be_drawn_is_refused(tmp_path: Path) -> None:

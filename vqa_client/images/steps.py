@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 from math import sqrt
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -47,21 +47,9 @@ class Job(Struct, frozen=True, kw_only=True):
     drafted: str
 
 
-class SizeLimits(Protocol):
-    """Limits to which images are shrunk: a recipe's, or those of a run's settings."""
-
-    @property
-    def max_pixels(self) -> int | None:
-        """The largest width times height."""
-
-    @property
-    def max_side(self) -> int | None:
-        """The largest longer side."""
-
-
-def sent_size(width: int, height: int, limits: SizeLimits) -> tuple[int, int]:
+def sent_size(width: int, height: int, recipe: Recipe) -> tuple[int, int]:
     """The width and height in pixels of the image that is sent."""
-    return _within_pixels(*_within_side(width, height, limits.max_side), limits.max_pixels)
+    return _within_pixels(*_within_side(width, height, recipe.max_side), recipe.max_pixels)
 
 
 def _within_side(width: int, height: int, limit: int | None) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from vqa_client.reports.log_reader import LogReader
 from vqa_client.runner import first_pages
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.plans import plans_of
+from vqa_client.runs.stage import recipe_of
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.inside import open_image
 from vqa_client.tables.pictures import is_address
@@ -165,7 +166,7 @@ def _image_sizer(settings: RunSettings) -> Callable[[str], tuple[int, int] | Non
 
     An image at an address is not read.
     """
-    side = TOKEN_SIDES[settings.token_rule]
+    side, recipe = TOKEN_SIDES[settings.token_rule], recipe_of(settings)
 
     @lru_cache(maxsize=NEIGHBOURS)
     def size_of(path: str) -> tuple[int, int] | None:
@@ -177,6 +178,6 @@ def _image_sizer(settings: RunSettings) -> Callable[[str], tuple[int, int] | Non
                 size_bytes = file.seek(0, os.SEEK_END)
         except (OSError, ValueError, SyntaxError, NoDecoder, DataError):
             return None
-        return encoded_size(size_bytes), tokens(*sent_size(width, height, settings), side)
+        return encoded_size(size_bytes), tokens(*sent_size(width, height, recipe), side)
 
     return size_of

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -122,19 +123,24 @@ class Stage(Struct, frozen=True, kw_only=True):
         return self.model
 
 
-@contextmanager
-def prepared_images(settings: RunSettings, note: Note) -> Iterator[Callable[[str], Prepares]]:
-    """Yield a function that gives the preparer for the images of a variant; its processes end with the context.
-
-    `note` gets a line at the end if corrupting the images slowed the run down.
-    """
-    recipe = Recipe(
+def recipe_of(settings: RunSettings) -> Recipe:
+    """What the settings change every image to."""
+    return Recipe(
         max_pixels=settings.max_pixels,
         max_side=settings.max_side,
         white_value=settings.white_value,
         image_format=settings.image_format,
         image_quality=settings.image_quality,
     )
+
+
+@contextmanager
+def prepared_images(settings: RunSettings, note: Note) -> Iterator[Callable[[str], Prepares]]:
+    """Yield a function that gives the preparer for the images of a variant; its processes end with the context.
+
+    `note` gets a line at the end if corrupting the images slowed the run down.
+    """
+    recipe = recipe_of(settings)
     if (corrupted := settings.corrupted) is not None:
         if settings.hands_over:
             raise UsageError("an image that the server fetches can't be corrupted", hint="--image_urls fetch")
@@ -157,21 +163,14 @@ Result = TypeVar("Result")
 
 async def in_daemon_thread(work: Callable[[], Result]) -> Result:
     """Run `work` in a thread; the program can end without waiting for it."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Result] = loop.create_future()
-
-    def deliver(result: Result | None, error: BaseException | None) -> None:
-        if not future.done():
-            future.set_exception(error) if error is not None else future.set_result(result)  # type: ignore[arg-type]
+    future: Future[Result] = Future()
+    future.set_running_or_notify_cancel()  # a caller that is cancelled doesn't stop the work
 
     def body() -> None:
-        result, error = None, None
         try:
-            result = work()
-        except BaseException as raised:  # raised again for the caller
-            error = raised
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(deliver, result, error)
+            future.set_result(work())
+        except BaseException as error:  # raised again for the caller
+            future.set_exception(error)
 
     threading.Thread(target=body, daemon=True).start()
-    return await future
+    return await asyncio.wrap_future(future)
