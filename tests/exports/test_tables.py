@@ -262,6 +262,10 @@ def test_with_several_variants_the_summary_has_the_headlines_figures_and_the_sta
     (crossing,) = json.loads((tmp_path / "z.json").read_text())["crossings"]
     assert crossing["fields"] == ["needle_depth", "context_length"]
     assert crossing["values"]["0-20%"]["16k-24k"]["total"] == 2
+    lines = list(markdown(read(tmp_path, needles(8))))
+    assert lines[lines.index(r"| 0\-20% | - | 100.0 \(1\) | 100.0 \(2\) | - |") - 2] == (
+        r"| % \(n\) by needle depth and context length | \<8k | 8k\-16k | 16k\-24k | \>=64k |"
+    )
 
 
 def test_markdown_of_several_variants_names_that_of_its_figures(tmp_path: Path) -> None:

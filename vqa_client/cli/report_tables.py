@@ -9,6 +9,7 @@ import msgspec
 
 from vqa_client.aggregates import Estimate, Totals
 from vqa_client.cli.tables import as_text
+from vqa_client.reports.crossings import crossing_tables, tally_text
 from vqa_client.reports.names import count, cut, figure_text, interval_text, percent
 from vqa_client.reports.overview import in_order
 from vqa_client.reports.report import Report
@@ -114,7 +115,7 @@ def _of_vqa2(reports: Sequence[Report]) -> "list[Vqa2Summary]":
 
 
 def _sections_together(reports: Sequence[Report]) -> Iterator[Section]:
-    """One table over all reports, and one for each breakdown that has more than one group."""
+    """One table over all reports, one for each breakdown with more than one group, and those of crossed fields."""
     first = reports[0]
     interval_methods = dict.fromkeys(
         interval.method for r in reports if (interval := r.summary.overall.interval) is not None
@@ -129,6 +130,11 @@ def _sections_together(reports: Sequence[Report]) -> Iterator[Section]:
     for breakdown in first.description.breakdowns:
         if any(len(r.summary.breakdowns.get(breakdown.field, {})) > 1 for r in reports if r.summary.overall.answered):
             yield _breakdown(reports, breakdown.field, first.description.order(breakdown.field))
+    for report in reports:
+        if report.summary.overall.answered:
+            yield from crossing_tables(
+                report.summary, report.description.order, (report.folder or report.task) if reports[1:] else ""
+            )
 
 
 def in_per_cent(measure: str) -> str:
@@ -185,13 +191,8 @@ def _figure(report: Report, total: str, figure: Estimate | None) -> str:
 
 def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> Section:
     tallies = [report.summary.breakdowns.get(field, {}) for report in reports]
-    rows = [
-        [
-            value,
-            *(f"{percent(tally.accuracy)} ({tally.total:,})" if (tally := of.get(value)) else "-" for of in tallies),
-        ]
-        for value in in_order({value for of in tallies for value in of}, order)
-    ]
+    values = in_order({value for of in tallies for value in of}, order)
+    rows = [[value, *(tally_text(of.get(value)) for of in tallies)] for value in values]
     folders = (report.folder or report.task for report in reports)
     return Section(columns=[f"by {field.replace('_', ' ')}", *folders], rows=rows)
 

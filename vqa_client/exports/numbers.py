@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from vqa_client.files import replacing, write_json
+from vqa_client.reports.crossings import crossing_tables
 from vqa_client.reports.names import percent
 from vqa_client.reports.overview import VARIANT, Overview, in_order, quantile, totals
 from vqa_client.reports.sections import Section
@@ -116,6 +117,7 @@ def sections(overview: Overview) -> Iterator[Section]:
         if len(tallies) > 1 and field != VARIANT:
             rows = [_tally(value, tallies[value]) for value in in_order(tallies, description.order(field))]
             yield Section(columns=(field.replace("_", " "), *_ACCURACY), rows=rows)
+    yield from crossing_tables(summary, description.order)
     if overview.variants:
         rows = [(*_tally(name or "unchanged", of), f"{of.failed:,}") for name, of in overview.variants.items()]
         yield Section(columns=(VARIANT, *_ACCURACY, "failed"), rows=rows)
