@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from vqa_client.answers.annotated import ScoreReport
     from vqa_client.answers.explained import ExplanationReport
     from vqa_client.reports.report import Report
-    from vqa_client.scoring.explanation_metrics.evil import ExplanationMetric, MetricValue, Scope, ScoredExplanations
+    from vqa_client.scoring.explanation_metrics.coco import ExplanationMetric
+    from vqa_client.scoring.explanation_metrics.evil import MetricValue, Scope, ScoredExplanations
 
 METRICS_ACROSS = 3
 """Metrics in one table: more don't fit beside a long question type."""

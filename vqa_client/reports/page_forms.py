@@ -114,12 +114,11 @@ def _filed_labels(records: Sequence[Record], labels: Sequence[str]) -> list[str 
 
 
 def _circular_keys(figures: CircularFigures) -> dict[str, Any]:
-    names = ("circular", "mean", "once", "majority", "same_text", "same_letter")
     return {
         "rotations": figures.rotations,
         "questions_with_all_rotations": figures.questions,
         "unfinished_questions": figures.unfinished,
-        **{name: share(getattr(figures, name)) for name in names},
+        **{name: share(mean) for name, mean in figures.means.items()},
         "position_bias": _bias_keys(figures.bias),
     }
 

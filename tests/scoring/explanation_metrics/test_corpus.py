@@ -14,7 +14,7 @@ def test_both_scopes_have_their_number_of_questions() -> None:
     scores = score_explanations(PREDICTIONS, REFERENCES, right={"1", "3", "a question without references"})
     assert scores.filtered is not None
     assert (scores.unfiltered.n, scores.filtered.n) == (4, 2)
-    assert set(scores.filtered.metrics["CIDEr"].per_question) == {"1", "3"}
+    assert scores.filtered.metrics["CIDEr"].n == 2
     assert scores.filtered.metrics["ROUGE_L"].value != scores.unfiltered.metrics["ROUGE_L"].value
 
 
@@ -43,7 +43,7 @@ def test_a_missing_explanation_is_scored_as_an_empty_one(silence: dict[str, str]
     assert (unfiltered.n, unfiltered.n_empty) == (4, 1)
     for metric in unfiltered.metrics.values():
         assert metric.n == 4
-        assert metric.per_question["2"] == 0
+        assert metric.each[1] == 0
 
 
 @pytest.mark.parametrize("nothing", [[], [""], [" ", "."]])

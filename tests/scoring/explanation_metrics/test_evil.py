@@ -3,16 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from vqa_client.scoring.explanation_metrics.evil import ExplanationMetric, ExplanationScores, Scope, evil, harmonic_mean
+from vqa_client.scoring.explanation_metrics.coco import ExplanationMetric
+from vqa_client.scoring.explanation_metrics.evil import ExplanationScores, Scope, evil, harmonic_mean
 
 PARTS = {"METEOR": 0.2, "ROUGE_L": 0.4, "CIDEr": 1.6, "SPICE": 0.1, "BERTScore": 0.8}
 
 
 def _scores(parts: dict[str, float | None], n_right: int = 3) -> ExplanationScores:
-    metrics = {
-        name: ExplanationMetric(value=value, n=n_right, reason="" if value else "no jar")
-        for name, value in parts.items()
-    }
+    metrics = {name: ExplanationMetric(value=value, reason="" if value else "no jar") for name, value in parts.items()}
     return ExplanationScores(
         n_without_references=0,
         unfiltered=Scope(n=4, n_empty=0, metrics={}),

@@ -49,7 +49,7 @@ def test_of_two_equally_close_references_bleu_takes_the_shorter() -> None:
 def test_bleu_of_a_corpus_is_not_the_mean_of_its_questions() -> None:
     questions = [explained("a b c d", "a b c d"), explained("x", "y z")]
     (values,) = bleu(questions, everything(questions))
-    assert values["Bleu_1"].corpus == pytest.approx(4 / 5 * math.exp(1 - 6 / 5))
+    assert values["Bleu_1"].value == pytest.approx(4 / 5 * math.exp(1 - 6 / 5))
     assert values["Bleu_1"].each == pytest.approx([1, 0], abs=1e-6)
 
 

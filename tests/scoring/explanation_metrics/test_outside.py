@@ -92,7 +92,7 @@ def _is_gone(pid: int) -> bool:
 
 def test_meteor_scores_questions_and_both_scopes_in_one_run(java: str) -> None:
     scores = _scores(java, "meteor")
-    assert scores.unfiltered.metrics["METEOR"].per_question == pytest.approx({"1": 2 / 3, "2": 0, "3": 1})
+    assert scores.unfiltered.metrics["METEOR"].each == pytest.approx([2 / 3, 0, 1])
     assert scores.unfiltered.metrics["METEOR"].value == pytest.approx(3 / 4)
     assert scores.filtered is not None
     assert scores.filtered.metrics["METEOR"].value == pytest.approx(2 / 3)
@@ -105,7 +105,7 @@ def test_meteor_scores_questions_and_both_scopes_in_one_run(java: str) -> None:
 def test_spice_scores_are_joined_by_number_and_a_null_one_is_left_out_of_the_mean(java: str) -> None:
     scores = _scores(java, "spice")
     metric = scores.unfiltered.metrics["SPICE"]
-    assert metric.per_question == pytest.approx({"1": 2 / 3, "3": 1})
+    assert metric.each == [pytest.approx(2 / 3), None, 1]
     assert metric.value == pytest.approx(5 / 6)
     assert (metric.n, scores.unfiltered.n) == (2, 3)
     assert scores.filtered is not None
@@ -195,7 +195,7 @@ def test_a_text_can_not_break_the_protocol(java: str) -> None:
     references = {"1": ["a b\u2028c"], "2": ["日本"], "3": ["x"]}
     scored = score_explanations(said, references, metrics=["meteor"], tools=tools).unfiltered.metrics["METEOR"]
     assert scored.reason == ""
-    assert scored.per_question["2"] == 1
+    assert scored.each[1] == 1
 
 
 def test_bertscore_without_its_package_says_how_to_install_it(tmp_path: Path) -> None:
@@ -214,5 +214,5 @@ def test_bertscore_of_a_copy_of_a_reference_is_1() -> None:
     tools = Tools(bertscore_model=model)
     scores = score_explanations(said, REFERENCES, metrics=["bertscore"], tools=tools)
     scored = scores.unfiltered.metrics["BERTScore"]
-    assert scored.per_question["1"] == pytest.approx(1, abs=1e-4)
-    assert scored.per_question["2"] == 0
+    assert scored.each[0] == pytest.approx(1, abs=1e-4)
+    assert scored.each[1] == 0

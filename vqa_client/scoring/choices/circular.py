@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 from statistics import pstdev
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -161,37 +162,33 @@ def _share(of: "Counter[str]", label: str) -> float | None:
     return of[label] / total if total else None
 
 
-class CircularFigures(Struct, frozen=True, kw_only=True):
-    """Means over the `questions` with all their rotations; the others are `unfinished`.
+FIGURES: Final = {
+    "circular": "right in all rotations",
+    "mean": "mean of all rotations",
+    "once": "right in at least one",
+    "majority": "majority of texts",
+    "same_text": "always the same text",
+    "same_letter": "always the same letter",
+}
+"""The figures of rotations and what they mean: always the same text is as it should be, the same letter is not."""
 
-    `circular`: right in every rotation; `once`: in at least one; `mean`: accuracy over all rotations; `majority`:
-    accuracy of the text chosen most often. `same_text` and `same_letter` are the shares of questions always answered
-    with the same text, as they should be, and with the same letter, as they shouldn't. `rotations` is the largest
-    number of rotations of a question.
+
+class CircularFigures(Struct, frozen=True, kw_only=True):
+    """The `means` of the FIGURES are over the `questions` with all their rotations; the others are `unfinished`.
+
+    `rotations` is the largest number of rotations of a question.
     """
 
     rotations: int
     questions: int
     unfinished: int
-    circular: Mean
-    mean: Mean
-    once: Mean
-    majority: Mean
-    same_text: Mean
-    same_letter: Mean
+    means: dict[str, Mean]
     bias: PositionBias
 
     @property
     def named(self) -> dict[str, Mean]:
         """The means by what they mean."""
-        return {
-            "right in all rotations": self.circular,
-            "mean of all rotations": self.mean,
-            "right in at least one": self.once,
-            "majority of texts": self.majority,
-            "always the same text": self.same_text,
-            "always the same letter": self.same_letter,
-        }
+        return {FIGURES[name]: mean for name, mean in self.means.items()}
 
 
 class CircularScores:
@@ -199,8 +196,7 @@ class CircularScores:
 
     def __init__(self) -> None:
         self._rotations = self._unfinished = 0
-        self._circular, self._mean, self._once, self._majority = (Averaging() for _ in range(4))
-        self._same_text, self._same_letter = Averaging(), Averaging()
+        self._means = {name: Averaging() for name in FIGURES}
 
     def add(
         self,
@@ -218,26 +214,22 @@ class CircularScores:
         if len(letters) < rotations:
             self._unfinished += 1
             return
+        values = {"same_text": _always_one(texts), "same_letter": _always_one(letters)}
         if scores:
-            self._circular.add(float(all(score >= 1.0 for score in scores)), cluster)
-            self._once.add(float(any(score >= 1.0 for score in scores)), cluster)
-            self._mean.add(sum(scores) / len(scores), cluster)
-            self._majority.add(majority(scores, texts), cluster)
-        self._same_text.add(_always_one(texts), cluster)
-        self._same_letter.add(_always_one(letters), cluster)
+            values["circular"] = float(all(score >= 1.0 for score in scores))
+            values["once"] = float(any(score >= 1.0 for score in scores))
+            values["mean"] = sum(scores) / len(scores)
+            values["majority"] = majority(scores, texts)
+        for name, value in values.items():
+            self._means[name].add(value, cluster)
 
     def figures(self, bias: PositionBias) -> CircularFigures:
-        same_text = self._same_text.average()
+        means = {name: averaging.average() for name, averaging in self._means.items()}
         return CircularFigures(
             rotations=self._rotations,
-            questions=same_text.n,
+            questions=means["same_text"].n,
             unfinished=self._unfinished,
-            circular=self._circular.average(),
-            mean=self._mean.average(),
-            once=self._once.average(),
-            majority=self._majority.average(),
-            same_text=same_text,
-            same_letter=self._same_letter.average(),
+            means=means,
             bias=bias,
         )
 

@@ -54,19 +54,27 @@ class Explained(Struct, frozen=True, kw_only=True):
     reference_tokens: Sequence[Sequence[str]]
 
 
-class ScopeScores(Struct, frozen=True, kw_only=True):
+class ExplanationMetric(Struct, frozen=True, kw_only=True):
     """A metric over one scope: of the corpus, and of each question in the scope's order (None: no value).
 
-    `reason` says why a value is meaningless.
+    A missing value has a reason; a value with a reason is meaningless. The value of BLEU and of METEOR is not the mean
+    of `each`; that of the others is.
     """
 
-    corpus: float | None
-    each: Sequence[float | None]
+    value: float | None
+    each: Sequence[float | None] = ()
     reason: str = ""
+
+    @property
+    def n(self) -> int:
+        """The number of questions with a value."""
+        return len(self.each) - self.each.count(None)
 
 
 Scopes = Sequence[Sequence[int]]
 """Scopes as the positions of their questions among the explained ones; no scope is empty."""
+ByScope = list[dict[str, ExplanationMetric]]
+"""The metrics of each scope by name."""
 
 
 def ngrams(tokens: Sequence[str]) -> list[Ngrams]:
@@ -80,10 +88,14 @@ def mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def averaged(name: str, scores: Sequence[float | None], scopes: Scopes) -> list[dict[str, ScopeScores]]:
+def averaged(name: str, scores: Sequence[float | None], scopes: Scopes) -> ByScope:
     """A metric of each scope, whose corpus score is the mean of the questions' scores."""
-    each = [[scores[at] for at in scope] for scope in scopes]
-    return [{name: ScopeScores(corpus=mean(values), each=values)} for values in each]
+    return [{name: _averaged([scores[at] for at in scope])} for scope in scopes]
+
+
+def _averaged(each: Sequence[float | None]) -> ExplanationMetric:
+    value = mean(each)
+    return ExplanationMetric(value=value, each=each, reason="no question has a value" if value is None else "")
 
 
 class _Matches(Struct, frozen=True):
@@ -93,7 +105,7 @@ class _Matches(Struct, frozen=True):
     ngrams: Sequence[int]
 
 
-def bleu(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, ScopeScores]]:
+def bleu(explained: Sequence[Explained], scopes: Scopes) -> ByScope:
     """BLEU-1 to BLEU-4 of each scope."""
     matches = [_matches(explanation) for explanation in explained]
     each = [_bleu_scores(explanation) for explanation in matches]
@@ -101,7 +113,9 @@ def bleu(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scope
     for scope in scopes:
         corpus = _bleu_scores(_sum_of_matches(matches[at] for at in scope))
         names = enumerate(BLEU_NAMES)
-        scored.append({name: ScopeScores(corpus=corpus[n], each=[each[at][n] for at in scope]) for n, name in names})
+        scored.append(
+            {name: ExplanationMetric(value=corpus[n], each=[each[at][n] for at in scope]) for n, name in names}
+        )
     return scored
 
 
@@ -147,7 +161,7 @@ def _bleu_scores(matches: _Matches) -> list[float]:
     return scores
 
 
-def rouge(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, ScopeScores]]:
+def rouge(explained: Sequence[Explained], scopes: Scopes) -> ByScope:
     """ROUGE-L of each scope."""
     return averaged("ROUGE_L", [_rouge_score(explanation) for explanation in explained], scopes)
 
@@ -198,16 +212,16 @@ class _Vectors(Struct, frozen=True):
     norms: Sequence[float]
 
 
-def cider(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, ScopeScores]]:
+def cider(explained: Sequence[Explained], scopes: Scopes) -> ByScope:
     """CIDEr of each scope."""
     return [_cider_of_scope([explained[at] for at in scope]) for scope in scopes]
 
 
-def _cider_of_scope(explained: Sequence[Explained]) -> dict[str, ScopeScores]:
+def _cider_of_scope(explained: Sequence[Explained]) -> dict[str, ExplanationMetric]:
     weights = _document_weights(explained)
     each = [_cider_score(explanation, weights) for explanation in explained]
     reason = ALONE if len(each) == 1 else "" if weights.told_apart else ALIKE
-    return {"CIDEr": ScopeScores(corpus=mean(each), each=each, reason=reason)}
+    return {"CIDEr": ExplanationMetric(value=mean(each), each=each, reason=reason)}
 
 
 def _document_weights(explained: Sequence[Explained]) -> _Weights:

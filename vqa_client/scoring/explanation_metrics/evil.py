@@ -26,13 +26,11 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.scoring.explanation_metrics import coco, outside
-from vqa_client.scoring.explanation_metrics.coco import Explained, Scopes, ScopeScores
+from vqa_client.scoring.explanation_metrics.coco import ByScope, Explained, ExplanationMetric, Scopes
 from vqa_client.scoring.explanation_metrics.outside import Tools
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 
-_Rows = list[dict[str, ScopeScores]]
-
-METRICS: Final[Mapping[str, tuple[Sequence[str], Callable[[Sequence[Explained], Scopes, Tools], _Rows]]]] = {
+METRICS: Final[Mapping[str, tuple[Sequence[str], Callable[[Sequence[Explained], Scopes, Tools], ByScope]]]] = {
     "bleu": (coco.BLEU_NAMES, lambda explained, scopes, _: coco.bleu(explained, scopes)),
     "rouge_l": (("ROUGE_L",), lambda explained, scopes, _: coco.rouge(explained, scopes)),
     "cider": (("CIDEr",), lambda explained, scopes, _: coco.cider(explained, scopes)),
@@ -41,19 +39,6 @@ METRICS: Final[Mapping[str, tuple[Sequence[str], Callable[[Sequence[Explained], 
     "bertscore": (("BERTScore",), outside.bertscore),
 }
 """The metrics: the names of their values, in coco-caption's spelling, and the function that computes them."""
-
-
-class ExplanationMetric(Struct, frozen=True, kw_only=True):
-    """A metric over one scope: null with a reason, or a value over `n` questions and the value of each of those.
-
-    A value with a reason is meaningless. The value of BLEU and of METEOR is not the mean of `per_question`; that of the
-    others is.
-    """
-
-    value: float | None
-    n: int = 0
-    per_question: Mapping[str, float] = {}
-    reason: str = ""
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -99,7 +84,10 @@ def _scores(by_id: Mapping[str, Explanation], tools: Tools) -> ExplanationScores
     places = {name: [at for at, id in enumerate(ids) if id in those] for name, those in members.items()}
     scopes = [list(range(len(ids))), *places.values()]
     scored = _scores_of_scopes(explained, scopes, tools)
-    unfiltered, *others = (_scope(ids, explained, scope, values) for scope, values in zip(scopes, scored, strict=True))
+    unfiltered, *others = (
+        Scope(n=len(scope), n_empty=sum(not explained[at].tokens for at in scope), metrics=metrics)
+        for scope, metrics in zip(scopes, scored, strict=True)
+    )
     without = len(by_id) - len(ids)
     return ExplanationScores(
         n_without_references=without, unfiltered=unfiltered, **dict(zip(places, others, strict=True))
@@ -122,45 +110,26 @@ def _tokenise_all(by_id: Mapping[str, Explanation]) -> tuple[list[str], list[Exp
     return ids, explained
 
 
-def _scores_of_scopes(
-    explained: Sequence[Explained], scopes: Scopes, tools: Tools
-) -> list[dict[str, ScopeScores | str]]:
-    """The values of each scope by name, or the reason for a missing value."""
-    scored: list[dict[str, ScopeScores | str]] = [{} for _ in scopes]
+def _scores_of_scopes(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> ByScope:
+    """The metrics of each scope by name; a missing value has a reason."""
+    scored: ByScope = [{} for _ in scopes]
     filled = [number for number, scope in enumerate(scopes) if scope]
     for names, score in METRICS.values():
-        for values in scored:
-            values.update(dict.fromkeys(names, "the scope has no question"))
+        for metrics in scored:
+            metrics.update(_missing(names, "the scope has no question"))
         if not filled:
             continue
         try:
-            rows: Sequence[Mapping[str, ScopeScores | str]] = score(
-                explained, [scopes[number] for number in filled], tools
-            )
+            rows = score(explained, [scopes[number] for number in filled], tools)
         except UsageError as error:
-            reason = f"{error} ({error.hint})" if error.hint else str(error)
-            rows = [dict.fromkeys(names, reason) for _ in filled]
+            rows = [_missing(names, f"{error} ({error.hint})" if error.hint else str(error)) for _ in filled]
         for number, row in zip(filled, rows, strict=True):
             scored[number].update(row)
     return scored
 
 
-def _scope(
-    ids: Sequence[str], explained: Sequence[Explained], scope: Sequence[int], values: Mapping[str, ScopeScores | str]
-) -> Scope:
-    question_ids = [ids[at] for at in scope]
-    empty = sum(1 for at in scope if not explained[at].tokens)
-    return Scope(
-        n=len(scope), n_empty=empty, metrics={name: _metric(question_ids, value) for name, value in values.items()}
-    )
-
-
-def _metric(ids: Sequence[str], scored: ScopeScores | str) -> ExplanationMetric:
-    if isinstance(scored, str):
-        return ExplanationMetric(value=None, reason=scored)
-    known = {id: value for id, value in zip(ids, scored.each, strict=True) if value is not None}
-    reason = scored.reason if scored.corpus is not None else "no question has a value"
-    return ExplanationMetric(value=scored.corpus, n=len(known), per_question=known, reason=reason)
+def _missing(names: Iterable[str], reason: str) -> dict[str, ExplanationMetric]:
+    return dict.fromkeys(names, ExplanationMetric(value=None, reason=reason))
 
 
 NGRAM_PARTS: Final = ("METEOR", "ROUGE_L", "CIDEr", "SPICE")

@@ -31,7 +31,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.files import encode
-from vqa_client.scoring.explanation_metrics.coco import Explained, Scopes, ScopeScores, averaged
+from vqa_client.scoring.explanation_metrics.coco import ByScope, Explained, ExplanationMetric, Scopes, averaged
 from vqa_client.shipped import install
 
 METEOR_VARIABLE: Final = "VQA_CLIENT_METEOR_JAR"
@@ -71,7 +71,7 @@ def tools_named_in(environment: Mapping[str, str]) -> Tools:
     )
 
 
-def meteor(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, ScopeScores]]:
+def meteor(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> ByScope:
     """METEOR of each scope; raises UsageError if something is missing or fails."""
     command = java_command("METEOR", tools.meteor_jar, METEOR_VARIABLE, tools, ["-Xmx2G"])
     options = ["-", "-", "-stdio", "-l", "en", "-norm"]
@@ -86,10 +86,10 @@ def _statistics_of(child: "Child", explanation: Explained) -> str:
     return child.hear()
 
 
-def _meteor_scores(child: "Child", statistics: Sequence[str]) -> ScopeScores:
+def _meteor_scores(child: "Child", statistics: Sequence[str]) -> ExplanationMetric:
     child.say(f" {_BAR} ".join(["EVAL", *statistics]))
     each = [_meteor_score(child.hear()) for _ in statistics]
-    return ScopeScores(corpus=_meteor_score(child.hear()), each=each)
+    return ExplanationMetric(value=_meteor_score(child.hear()), each=each)
 
 
 def _meteor_score(line: str) -> float:
@@ -102,7 +102,7 @@ def _meteor_score(line: str) -> float:
     return number
 
 
-def spice(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, ScopeScores]]:
+def spice(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> ByScope:
     """SPICE of each scope; raises UsageError if something is missing or fails."""
     command = java_command("SPICE", tools.spice_jar, SPICE_VARIABLE, tools, ["-Xmx8G"])
     texts = sum(1 + len(explanation.references) for explanation in explained)
@@ -152,7 +152,7 @@ def _spice_scores(path: Path, count: int) -> list[float | None]:
     return [float(score) if isinstance(score, int | float) and isfinite(score) else None for score in scores]
 
 
-def bertscore(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, ScopeScores]]:
+def bertscore(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> ByScope:
     """BERTScore F1 of each scope; raises UsageError if something is missing or fails."""
     model = tools.bertscore_model
     if not model:
