@@ -195,8 +195,6 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "there is no file of the name hf://a/b",
         "this command reads a file on this disk; `vqa-client ask` and `run` read hf://OWNER/NAME",
     ),
-    (lambda: dataset_of("vqx"), "unknown task 'vqx'", "known are vqax, actx, esnlive, vcr"),
-    (lambda: dataset_of("vcr", "x"), "unknown VCR mode 'x'", "known are free, q2a, qa2r, q2ar"),
     (lambda: check_mode("vqax", "q2a"), "--vcr_mode q2a is for --task vcr, not vqax", "leave it out"),
     (lambda: find_file(dataset_of("vqax"), "dev", OUT), "VQA-X: a file of the split 'dev' does not exist", NLE),
     (lambda: read_questions(dataset_of("vqax"), Path("empty.py")), "empty.py: the JSON breaks off", RECORDS_BY_ID),

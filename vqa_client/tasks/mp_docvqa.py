@@ -61,23 +61,14 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def anls_mp(answer: str, reference: str, *, answerable: bool = True) -> float:
-    """MP-DocVQA's own evaluator: without case and outer spaces; an empty reply and "none" are 0.
-
-    Without an answer in the document (as DUDE asks) only "none" is right, since an empty reply is 0 before that.
-    """
-    text = answer.lower().strip()
-    if not answerable:
-        return float(text == "none")
-    return 0.0 if text in ("", "none") else anls_mmf(answer, reference)
+def anls_mp(answer: str, reference: str) -> float:
+    """MP-DocVQA's own evaluator: without case and outer spaces; an empty reply and "none" are 0."""
+    return 0.0 if answer.lower().strip() in ("", "none") else anls_mmf(answer, reference)
 
 
-def exact_mp(answer: str, reference: str, *, answerable: bool = True) -> float:
+def exact_mp(answer: str, reference: str) -> float:
     """MP-DocVQA's own accuracy: the same text without case and outer spaces; "none" is 0."""
-    text = answer.lower().strip()
-    if not answerable:
-        return float(text in ("", "none"))
-    return float(text == reference.lower().strip() != "none")
+    return float(answer.lower().strip() == reference.lower().strip() != "none")
 
 
 def answer_without_page(reply: Reply, question: Question) -> Answer:

@@ -15,8 +15,7 @@ The rules are a description of its evaluation.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct
 
@@ -73,49 +72,25 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-class Overlap(NamedTuple):
-    """What two sequences share; all four are in [0, 1]."""
-
-    em: float
-    f1: float
-    precision: float
-    recall: float
-
-
-NOTHING: Final = Overlap(0.0, 0.0, 0.0, 0.0)
-
-
-def overlap(words: Sequence[object], reference: Sequence[object]) -> Overlap:
-    """Whether two sequences are equal in order, and the precision and recall of their members; 0 if none is shared."""
-    shared = sum((Counter(words) & Counter(reference)).values())
-    if not shared:
-        return NOTHING
-    precision, recall = shared / len(words), shared / len(reference)
-    return Overlap(float(list(words) == list(reference)), _f1(precision, recall), precision, recall)
-
-
-def joint(answers: Overlap, slides: Overlap) -> Overlap:
-    """Answer and evidence together: precision and recall are products, and both have to be exact."""
-    precision, recall = answers.precision * slides.precision, answers.recall * slides.recall
-    return Overlap(float(answers.em and slides.em), _f1(precision, recall), precision, recall)
-
-
-def answer_overlap(answer: str, reference: str, question: str) -> Overlap:
-    """The same of the words of two normalised answers; all 0 where the question ends before its unit."""
+def em_and_f1(answer: str, reference: str, question: str) -> tuple[float, float]:
+    """Whether the normalised words are the same in order, and their F1; 0 where the question ends before its unit."""
     try:
-        return overlap(*(normalised(text, question).split() for text in (answer, reference)))
+        words, reference_words = (normalised(text, question).split() for text in (answer, reference))
     except IndexError:
-        return NOTHING
+        return 0.0, 0.0
+    shared = (Counter(words) & Counter(reference_words)).total()
+    if not shared:
+        return 0.0, 0.0
+    precision, recall = shared / len(words), shared / len(reference_words)
+    return float(words == reference_words), 2 * precision * recall / (precision + recall)
 
 
 def em(answer: str, question: Question) -> float:
-    """1 where the normalised words are those of the reference."""
-    return answer_overlap(answer, question.references[0], question.text).em
+    return em_and_f1(answer, question.references[0], question.text)[0]
 
 
 def f1(answer: str, question: Question) -> float:
-    """How far the normalised words are those of the reference."""
-    return answer_overlap(answer, question.references[0], question.text).f1
+    return em_and_f1(answer, question.references[0], question.text)[1]
 
 
 def normalised(text: str, question: str) -> str:
@@ -147,10 +122,6 @@ def harness_em(answer: str, reference: str) -> float:
 
 def _harness_reference(reference: str) -> str:
     return reference.replace("\n", "").lower()
-
-
-def _f1(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 BENCHMARK = Benchmark(

@@ -7,6 +7,7 @@ import pytest
 
 from tests.tasks.explain.samples import actx, esnlive, only, put, vqax, vqax_root
 from vqa_client.errors import DataError, UsageError
+from vqa_client.settings.score import ScoreExplanationsSettings
 from vqa_client.tasks import explain
 from vqa_client.tasks.explain.dataset import find_file, load, read_questions
 
@@ -234,7 +235,12 @@ def test_a_missing_file_is_named_with_the_layout(tmp_path: Path) -> None:
     assert "nle_data/" in caught.value.hint
 
 
-@pytest.mark.parametrize(("task", "mode"), [("vqa2", "free"), ("vqax", "q2a"), ("vcr", "qa")])
-def test_unknown_tasks_and_modes_are_refused(tmp_path: Path, task: str, mode: str) -> None:
+def test_another_benchmark_has_no_mode_of_vcr() -> None:
     with pytest.raises(UsageError):
-        load(explain.dataset_of(task, mode), "val", tmp_path)
+        explain.dataset_of("vqax", "q2a")
+
+
+@pytest.mark.parametrize("options", [{"task": "vqa2"}, {"task": "vcr", "vcr_mode": "qa"}])
+def test_unknown_tasks_and_modes_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        ScoreExplanationsSettings(predictions=Path("vqax_val_eval.csv"), **options)
