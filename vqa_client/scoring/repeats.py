@@ -31,7 +31,6 @@ class RepeatFigures(Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> dict[str, Mean]:
-        """The means by their names."""
         named = {f"pass@{k}": of for k, of in self.pass_at.items()} | {"majority": self.majority}
         named["right in some repeats only"] = self.turning
         return named | ({"several answers": self.changing} if self.changing else {})

@@ -111,7 +111,6 @@ class Form(Struct, frozen=True):
         return (self.files,) if isinstance(self.files, str) else self.files
 
     def globs(self, split: str) -> tuple[str, ...]:
-        """The globs of a split."""
         return tuple(self.filled(glob, split) for glob in self.patterns)
 
     def filled(self, glob: str, split: str) -> str:

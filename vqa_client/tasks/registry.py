@@ -46,7 +46,6 @@ class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
     sha256: str = ""
 
     def make(self, settings: RunSettings) -> Benchmark:
-        """The benchmark under these settings."""
         benchmark = self.declared(settings).with_prompt_form(getattr(settings, "prompt_form", ""))
         mode = settings.choice_mode if isinstance(settings, ChoiceOptions) else "text"
         return benchmark if mode == "text" else benchmark.with_choice_mode(mode)

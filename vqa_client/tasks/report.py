@@ -109,7 +109,6 @@ class _RunningTotals:
             yield self._score_record(metric, question, record, readings)[0]
 
     def _start_readings(self) -> dict[str, Parse]:
-        """Start the replayed readings."""
         return {name: metric.read.start() for name, metric in self._metrics.items() if isinstance(metric.read, Replay)}
 
     def _score_record(

@@ -126,7 +126,6 @@ class Texts:
 
     @cached_property
     def longest(self) -> int:
-        """The length of the longest text."""
         return max(map(len, self.folded.values()), default=0)
 
     @cached_property

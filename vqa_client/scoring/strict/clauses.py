@@ -320,7 +320,6 @@ class Clauses:
         return _MENTIONS.search(before) is not None or _ONLY_MENTIONED.match(after) is not None
 
     def _rest_of_sentence(self, end: int) -> str:
-        """The rest of the sentence after `end`."""
         index = bisect_left(self._ends, end)
         stop = self._ends[index] if index < len(self._ends) else len(self._lower)
         return self._lower[end : min(stop, end + _REACH)]

@@ -55,7 +55,6 @@ class GridTable:
         return row[place] if place < len(row) else ""
 
     def put(self, row: list[str], column: str, cell: str) -> None:
-        """Set the row's cell in a column."""
         place = self.columns.index(column)
         row += [""] * (place + 1 - len(row))
         row[place] = cell
@@ -65,7 +64,6 @@ class GridTable:
         return all(self.get(row, column).strip() == cell for column, cell in cells.items())
 
     def add(self, **cells: str) -> list[str]:
-        """Append a row with these cells and return it."""
         row: list[str] = []
         for column, cell in cells.items():
             self.put(row, column, cell)
@@ -122,7 +120,6 @@ class GridRun(Struct, frozen=True, kw_only=True):
 
     @property
     def cell(self) -> str:
-        """The accuracy as the grid shows it."""
         return _cell(self.accuracy, self.n)
 
 

@@ -100,8 +100,9 @@ def export_captions(stem: Path, pairs: Iterable[tuple[Question, Record]], *, ans
     """
     asked = list(pairs)
     ids = _image_ids([question.id for question, _ in asked])
+    forms = _FORMS if answers_known else {"exp": _FORMS["exp"]}
     written = []
-    for form, caption in (_FORMS if answers_known else _UNANSWERED).items():
+    for form, caption in forms.items():
         references, predictions = (Path(f"{stem}_{kind}_{form}.json") for kind in ("annot", "pred"))
         head = {
             "info": {"description": f"{stem.name}: {form}", "version": "1.0"},
@@ -111,22 +112,18 @@ def export_captions(stem: Path, pairs: Iterable[tuple[Question, Record]], *, ans
         }
         write_json_list(references, head, "annotations", _annotations(ids, asked, caption))
         texts = [caption(in_words(record.answer or "", question), record.rationale or "") for question, record in asked]
-        rows = [{"image_id": image_id, "caption": text} for image_id, text in zip(ids, texts, strict=True)]
+        captions = zip(ids, map(_on_one_line, texts), strict=True)
+        rows = [{"image_id": image_id, "caption": text} for image_id, text in captions]
         write_json(predictions, rows)
         written += [references, predictions]
     return written
 
 
-def _explanation_caption(_: str, explanation: str) -> str:
-    return _on_one_line(explanation)
-
-
-def _full_caption(answer: str, explanation: str) -> str:
-    return _on_one_line(f"{answer} because {explanation}" if explanation.strip() else answer)
-
-
-_UNANSWERED: Final[dict[str, Callable[[str, str], str]]] = {"exp": _explanation_caption}
-_FORMS: Final = _UNANSWERED | {"full": _full_caption}
+_FORMS: Final[dict[str, Callable[[str, str], str]]] = {
+    "exp": lambda answer, explanation: explanation,
+    "full": lambda answer, explanation: f"{answer} because {explanation}" if explanation.strip() else answer,
+}
+"""The captions of an answer and its explanation."""
 
 
 def _on_one_line(text: str) -> str:
@@ -141,7 +138,8 @@ def _annotations(
     for image_id, (question, _) in zip(ids, asked, strict=True):
         right_answer = question.extra.get("gold_text", in_words(question.extra.get("gold", ""), question))
         for reference in question.rationales:
-            yield {"image_id": image_id, "caption": caption(right_answer, reference), "id": next(numbers)}
+            text = _on_one_line(caption(right_answer, reference))
+            yield {"image_id": image_id, "caption": text, "id": next(numbers)}
 
 
 def _image_ids(ids: Sequence[str]) -> Sequence[int | str]:

@@ -117,47 +117,50 @@ _NO_REASONS = (
 
 def _free(sample_id: str, row: VcrRow, path: str) -> Question | str:
     answer = row.answer()
-    return _question(sample_id, row, path, references=(answer,), extra={"gold": answer}) if answer else "no_answer"
+    return _question(sample_id, row, path, answer) if answer else "no_answer"
 
 
 def _q2a(sample_id: str, row: VcrRow, path: str) -> Question | str:
     right = row.right_choice()
     if right is None:
-        return "no_answer" if row.answer_choices else "no_choices"
+        return _lacks_answer(row)
     choices = label_choices(row.choices())
-    gold = list(choices)[right]
-    extra = {"gold": gold, "gold_text": row.answer()}
-    return _question(sample_id, row, path, references=(gold,), choices=choices, extra=extra)
+    return _question(sample_id, row, path, list(choices)[right], choices, gold_text=row.answer())
 
 
 def _qa2r(sample_id: str, row: VcrRow, path: str) -> Question | str:
     right, answer = row.right_reason(), row.answer()
     if right is None:
-        return "no_rationale" if row.rationale_choices else "no_rationale_choices"
+        return _lacks_reason(row)
     if not answer:
         return "no_answer"
     choices = label_choices(row.reasons())
-    gold = list(choices)[right]
-    return _question(
-        sample_id, row, path, references=(gold,), choices=choices, extra={"gold": gold, "given_answer": answer}
-    )
+    return _question(sample_id, row, path, list(choices)[right], choices, given_answer=answer)
 
 
 def _q2ar(sample_id: str, row: VcrRow, path: str) -> Question | str:
     right, reason = row.right_choice(), row.right_reason()
     if reason is None:
-        return "no_rationale" if row.rationale_choices else "no_rationale_choices"
+        return _lacks_reason(row)
     if right is None:
-        return "no_answer" if row.answer_choices else "no_choices"
+        return _lacks_answer(row)
     choices = label_choices(row.choices())
     reasons = label_choices(row.reasons(), after=len(choices))
     gold = two_letters(list(choices)[right], list(reasons)[reason])
-    return _question(
-        sample_id, row, path, references=(gold,), choices=choices, extra={"gold": gold, "reasons": reasons}
-    )
+    return _question(sample_id, row, path, gold, choices, reasons=reasons)
 
 
-def _question(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], **fields: Any) -> Question:
+def _lacks_answer(row: VcrRow) -> str:
+    return "no_answer" if row.answer_choices else "no_choices"
+
+
+def _lacks_reason(row: VcrRow) -> str:
+    return "no_rationale" if row.rationale_choices else "no_rationale_choices"
+
+
+def _question(
+    sample_id: str, row: VcrRow, path: str, gold: str, choices: Mapping[str, str] = {}, **extra: Any
+) -> Question:
     columns = {
         "image_name": os.path.basename(row.photo()),
         "gt_answer": row.answer(),
@@ -167,10 +170,11 @@ def _question(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], 
         id=sample_id,
         text=row.text(),
         images=(path,),
+        choices=dict(choices),
+        references=(gold,),
         rationales=row.all_explanations(),
         cluster=row.photo(),
-        extra=extra | {"columns": columns},
-        **fields,
+        extra={"gold": gold, "columns": columns} | extra,
     )
 
 

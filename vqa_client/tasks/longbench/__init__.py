@@ -42,7 +42,6 @@ class Row(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The document's id as text."""
         return str(self.id)
 
     def has_context(self) -> bool:
@@ -154,7 +153,6 @@ class ShownPages:
         self._held = array("I")
 
     def append(self, document_id: str, paths: tuple[str, ...]) -> None:
-        """Keep the paths of the next document."""
         shape = _shape(document_id, paths)
         number = self._numbers.setdefault(shape, len(self._shapes))
         if number == len(self._shapes):
@@ -200,7 +198,6 @@ class Wanted(Struct, frozen=True, kw_only=True):
         return "" if images else "no_images"
 
     def images(self, row: Row) -> tuple[str, ...]:
-        """The page images of a document's questions."""
         return () if self.text_only or self.pages is None else self.pages(row.name)
 
     def extra(self, row: Row) -> dict[str, str]:

@@ -93,7 +93,6 @@ class Vqa2Summary(Summary, frozen=True, kw_only=True):
 
     @property
     def success_rate(self) -> float | None:
-        """The share of questions with a reply."""
         return self.overall.answered / self.overall.total if self.overall.total else None
 
     @property
@@ -114,7 +113,6 @@ class FigureWatch:
         self._scores: dict[str, dict[str, array[float]]] = {}
 
     def watching(self, pairs: Iterable[tuple[Question, Record]]) -> Iterator[Record]:
-        """The records of the pairs."""
         for question, record in pairs:
             self.labelled += bool(question.references)
             self.sentences += is_sentence(record.answer or "")
@@ -132,7 +130,6 @@ class FigureWatch:
             yield record
 
     def times(self) -> Times:
-        """The times of the replies."""
         values = self._latencies_s
         if not values:
             return Times(n=0)
