@@ -211,7 +211,7 @@ async def test_a_refused_file_is_named_with_its_question_and_written_again(
     assert len(of.records()) == len(set(batches.asked)) == COUNT
 
 
-REFUSED_FILE = r"^batch \S+ was refused: (invalid_json_line: It is \w+\.) \(question q5\); \1$"
+REFUSED_FILE = r"^batch \S+ was refused: (invalid_json_line: It is \w+\.) \(question q7\); \1; \1$"
 REFUSALS: dict[str, tuple[Script, str, str]] = {
     "no such API": (error(404, "Not Found", shape="detail"), "has no batches", "batch write"),
     "a wrong key": (error(401, "Incorrect API key", shape="openai"), "^the server's files: HTTP 401", "api_key"),

@@ -160,7 +160,7 @@ class Batches:
         fate, lines = batch["fate"], batch["lines"]
         if fate not in ("completed", "expired", "cancelled"):
             code = {"token_limit": "token_limit_exceeded"}.get(fate, fate)
-            places = (None,) if fate == "token_limit" else (2, None)  # of a line, and of the whole file
+            places = (None,) if fate == "token_limit" else (4, 5, None, 2)  # None: of the whole file
             faults = [{"code": code, "message": f"It is {code}.", "param": None, "line": line} for line in places]
             batch |= {"status": "failed", "errors": {"object": "list", "data": faults}}
             return

@@ -38,13 +38,22 @@ def test_the_text_files_of_a_folder_are_documents_in_natural_order(tmp_path: Pat
         ({"_id": "a", "context": " \n"}, "record 1.*the text is empty"),
         ({"_id": "a/b", "context": "x"}, "'a/b' can't begin the name"),
         ({"_id": "..", "context": "x"}, "can't begin the name"),
-        ({"_id": "a\u0000", "context": "x"}, "can't begin the name"),
+        *(
+            ({"_id": id, "context": "x"}, "can't begin the name")
+            for id in ("a\u0000", "a\u001f", "a\u007f", "a\\b", "~a")
+        ),
         ({"_id": "é" * 101, "context": "x"}, "can't begin the name"),
     ],
 )
 def test_a_record_that_cant_be_drawn_is_named(record: dict, message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message):
         list(checked(read_documents(written(tmp_path / "data.json", record))))
+
+
+def test_an_id_may_have_200_bytes_and_a_nameless_file_is_refused() -> None:
+    assert len([*checked([Document(id="é" * 100, text="x"), Document(id="a.~", text="x")])]) == 2
+    with pytest.raises(DataError, match="the id '' can't begin the name"):
+        list(checked([Document(id="", text="x", place=".txt")]))
 
 
 @pytest.mark.parametrize("twin", ["a", "A"])

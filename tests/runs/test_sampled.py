@@ -26,13 +26,13 @@ async def test_a_sample_is_stratified_by_a_field_and_the_report_says_so(
 ) -> None:
     of = Sample(tmp_path, 20)
     server = fault_server(oracle(of.replies()))
-    [done] = await arun(of.settings(server.base_url, sample=10, by="difficulty", seed=3))
+    [done] = await arun(of.settings(server.base_url, sample=10, by="difficulty, length,", seed=3))
     report = of.report()
     assert len(server.chats) == report["total_questions"] == report["expected_questions"] == 10
-    assert report["sample"] == {"size": 10, "of": 20, "by": ["difficulty"], "seed": 3}
+    assert report["sample"] == {"size": 10, "of": 20, "by": ["difficulty", "length"], "seed": 3}
     assert Counter(result["groups"]["difficulty"] for result in report["results"]) == {"easy": 5, "hard": 5}
     assert asked(of) == [name for name in of.ids if name in asked(of)]
-    assert "10 of 20 questions, drawn by difficulty with seed 3 (--sample)" in as_tables([done])
+    assert "10 of 20 questions, drawn by difficulty, length with seed 3 (--sample)" in as_tables([done])
 
 
 async def test_a_larger_sample_asks_only_new_questions(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -21,6 +21,8 @@ from vqa_client.types import Question, Record
 
 MOST_POLL_S, POLL_GROWTH = 300.0, 1.25
 FETCHES = 3
+MOST_COMPLAINTS = 3
+"""As many of a refused file's faults are named."""
 PAUSES_S = (1.0, 5.0, 25.0, 125.0)
 """Pauses between attempts at a step, if the server can't be reached."""
 Result = TypeVar("Result")
@@ -251,14 +253,15 @@ class BatchRun:
         self._parts.drop(part)
 
     def _complaints(self, part: BatchPart, batch: Batch) -> str:
-        keys = {line: key_in(part.ids[line - 1]) for *_, line in batch.errors[:3] if 0 < line <= len(part.ids)}
+        errors = batch.errors[:MOST_COMPLAINTS]
+        keys = {line: key_in(part.ids[line - 1]) for *_, line in errors if 0 < line <= len(part.ids)}
         names: dict[str, str] = {}
         for question in self._questions if keys else ():
             if (key := key_of(question)) in keys.values():
                 names[key] = question.id
         return "; ".join(
             f"{code}: {message}" + (f" (question {names.get(keys[line])})" if line in keys else "")
-            for code, message, line in batch.errors[:3]
+            for code, message, line in errors
         )
 
     def _show_progress(self) -> None:
