@@ -26,7 +26,10 @@ from tests.faults.commands import (
     wait_for,
     wait_until,
 )
-from tests.faults.questions import Questions
+from tests.faults.questions import Notes, Questions
+from vqa_client.errors import OutputError
+from vqa_client.evaluation import arun
+from vqa_client.records import RecordLog
 
 resource = pytest.importorskip("resource")
 LONG_REPLY = "The answer is B. " + "word " * 2000
@@ -75,6 +78,21 @@ def test_a_disk_that_really_fills_up_is_one_message_too(small_disk: Path, fault_
     asked = len(server.chats)
     assert ran(of.arguments(server.base_url)).code == 0
     assert len(server.chats) == asked + 150 - kept
+
+
+async def test_a_log_that_can_not_be_flushed_is_noted_once(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(log: RecordLog) -> None:
+        raise OutputError("the disk is full")
+
+    monkeypatch.setattr(RecordLog, "sync", full)
+    monkeypatch.setattr("vqa_client.runs.run_plan.SYNC_S", 0.0)
+    of = Questions(tmp_path, 3)
+    server = fault_server(oracle(of.replies()))
+    with pytest.raises(OutputError, match="the disk is full"):  # when the log is closed
+        await arun(of.settings(server.base_url), progress=(notes := Notes()))
+    assert notes.about("a power cut") == ["the disk is full: a power cut may lose the last answers"]
 
 
 def test_a_folder_that_may_not_be_written_is_named_before_anything_is_asked(

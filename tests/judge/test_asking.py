@@ -194,7 +194,13 @@ def test_one_command_judges_all_runs_of_a_folder_and_only_by_judges_that_pass(
         assert [each["judge"]["name"] for each in found["verdicts"]] == ["bad", "good"]  # one judge is not a majority
         assert counts(found, 1) == (4, 0, 0)
         assert (found["pairs"], found["fleiss"]) == ({}, None)
-        assert "bad has judged nothing: it is left out of kappas and majority" in found["notes"]
+        assert found["notes"] == [
+            "bad has judged nothing: it is left out of kappas and majority",
+            *(
+                f"bad gets 4 of 4 controls wrong ({sort}): its verdicts can't be trusted"
+                for sort in ("wrong", "injected")
+            ),
+        ]
         settings = JudgeSettings(results=run.log, kind="correct")
         assert [each.name for each in judges_of(JudgedRun(settings, "correct"), settings)] == ["good"]
 

@@ -1,10 +1,12 @@
 """Errors of runs, run files and folders: whole messages and hints."""
 
 import json
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -17,6 +19,7 @@ from vqa_client.client.endpoint import tls_context
 from vqa_client.errors import DataError, IdentityError, QuestionFailed, ServerAway, UsageError
 from vqa_client.evaluation import ModelsFailed
 from vqa_client.reports.robustness.evaluation import FoundRun
+from vqa_client.runs import document_pages
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.merge import merge_folder
 from vqa_client.runs.reopened import reopen
@@ -24,6 +27,8 @@ from vqa_client.runs.resume import RunPaths, any_answer, carry_over
 from vqa_client.runs.robustness import first_image, read_result_files, read_runs
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.scoring.corrupted_scores import CorruptedScores
+from vqa_client.shipped import install
+from vqa_client.types import Question
 
 ASIDE = "give another --output, or --fresh to move the old records aside"
 ROBUST = "give a robustness run: its folder, its *_robustness.json, *.run.json or *.records.jsonl"
@@ -69,6 +74,11 @@ def asking(**given: Any) -> None:
     run(AskSettings(data=Path("nowhere.csv"), output=Path("out"), **given))
 
 
+@patch.dict(sys.modules, {"bm25s": None})
+def retrieved() -> None:
+    document_pages._Search().best_pages(Question(id="a", text="?", images=("a.png",)), 1)
+
+
 def merged(folder: Path) -> None:
     list(merge_folder(folder, partial=False, tidy=False, note=print))
 
@@ -81,6 +91,12 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         lambda: asking(dry_run=True),
         "a dry run asks nothing",
         "vqa_client.runs.dry_run.dry_run says what a run would take",
+    ),
+    (retrieved, "--pages retrieved needs bm25s", install("retrieval")),
+    (
+        lambda: document_pages._text_layers("d.json"),
+        "d.json: PDFium can't open the document: it is damaged, or has no pages",
+        "leave --pages retrieved out",
     ),
     *((partial(asking, **each), COMMAND_LINE, "shard='1/4' here, then merge") for each in COMMANDED),
     (

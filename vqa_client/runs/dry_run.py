@@ -4,6 +4,7 @@ import dataclasses
 import os
 from collections.abc import Callable
 from functools import lru_cache
+from math import inf
 
 from msgspec import Struct
 
@@ -31,7 +32,6 @@ LINE_BYTES, IMAGE_BYTES = 400, 80
 """About how many bytes a line of a batch has apart from its prompt and images, and for each image."""
 NEIGHBOURS = 4096
 """How many images' sizes are cached: questions about one document are neighbours."""
-_UNBOUNDED = 1 << 62
 
 
 class Overflow(Struct, frozen=True, kw_only=True):
@@ -127,7 +127,7 @@ def _estimate(plan: Plan, settings: RunSettings, context_length: int | None, max
         prompt, paths = "\n".join(filter(None, texts)), [path for turn in turns for path in turn.images]
         sizes = [size_of(path) for path in paths]
         unreadable |= dict.fromkeys(path for path, size in zip(paths, sizes, strict=True) if size is None)
-        of_text, of_images = counter.count(prompt, stop=_UNBOUNDED), sum(size[1] for size in sizes if size)
+        of_text, of_images = counter.count(prompt, stop=inf), sum(size[1] for size in sizes if size)
         tokens_used = of_text + of_images + max_tokens
         if context_length and tokens_used > context_length:
             overflows[question.id] = Overflow(question_id=question.id, tokens=tokens_used)

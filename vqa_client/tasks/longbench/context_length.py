@@ -48,7 +48,7 @@ class TokenCounter:
         self._encoding = Encoding("cl100k_base")
         self._ranks: dict[bytes, int] = {}
 
-    def count(self, text: str, *, stop: int = EDGES[-1]) -> int:
+    def count(self, text: str, *, stop: float = EDGES[-1]) -> int:
         """The number of tokens, exact below `stop`; counting ends at `stop` or above."""
         total = 0
         for chunk in _chunks(text):
