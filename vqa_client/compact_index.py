@@ -34,9 +34,11 @@ class CompactIndex(Generic[Key]):
     def find(self, key: Key, mark: int = 0) -> tuple[int, bool]:
         """The number of a key, or -1, and whether its mark is this one."""
         hashed = hash(key)
-        table = self._tables[hashed >> 24 & _TABLES - 1]
+        table, tag = self._tables[hashed >> 24 & _TABLES - 1], hashed & _TAG
         mark = mark and mark ^ (hashed >> 32 & _TAG)
-        number = table[self._slot(table, hashed & _TAG, key, mark)] - 1
+        number = table[tag % len(table)] - 1
+        if not mark or number < 0 or self._tags[number] != tag or self._marks[number] != mark:  # not in its first slot
+            number = table[self._slot(table, tag, key, mark)] - 1
         return number, number >= 0 and self._marks[number] == mark != 0
 
     def number(self, key: Key, mark: int = 0) -> int:

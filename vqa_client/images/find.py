@@ -130,7 +130,8 @@ def names_behind(names: Sequence[str] | PackedNames, start: str) -> Iterator[str
     """Select, from names sorted by their NFC, those that begin with `start` (in NFC) and then "-", "." or "_"."""
     at = 0
     for begins in ((start + "-", start + "."), (start + "_",)):  # names of other documents may be between these two
-        at = bisect_left(names, begins[0], at, key=_nfc)
+        if at < len(names) and _nfc(names[at]) < begins[0]:  # mostly not the second time: a search takes 20 names
+            at = bisect_left(names, begins[0], at, key=_nfc)
         while at < len(names) and _nfc(names[at]).startswith(begins):
             yield names[at]
             at += 1
