@@ -38,11 +38,12 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         "more cores help.",
     ),
     (
-        start(paused=20, at_server=12),
+        start(paused=20, at_server=12, requests=1001),
         "rate limit",
         "20.0 of 32 workers waited for a rate limit or in a pause). A higher limit helps; with fewer "
         "--max_workers fewer requests are refused.",
     ),
+    (start(paused=20, at_server=12, requests=1000), "rate limit", "in a pause). A higher limit helps."),
     (
         start(sending=20, at_server=12),
         "upload",

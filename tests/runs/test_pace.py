@@ -11,6 +11,7 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import (
     at_path,
+    beyond_in_flight,
     body_of,
     delay,
     error,
@@ -93,6 +94,18 @@ async def test_a_server_that_pauses_all_workers_is_limited_by_its_rate(
     told = figures(sample)
     assert told["limited_by"] == "rate limit"
     assert told["workers"]["paused"] > 4
+
+
+async def test_a_server_that_takes_few_requests_at_once_is_limited_by_its_rate(
+    fault_server: StartsServers, tmp_path: Path
+) -> None:
+    sample = Sample(tmp_path, 16)
+    server = fault_server(beyond_in_flight(2, error(429), (delay(0.3), oracle(sample.replies()))))
+    await arun(sample.settings(server.base_url))
+    told = figures(sample)
+    assert told["limited_by"] == "rate limit"
+    assert told["workers"]["paused"] > 3
+    assert told["workers"]["preparing"] < 1
 
 
 async def test_the_workers_in_all_states_add_up_to_all_workers(fault_server: StartsServers, tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from vqa_client.types import Completion, Image, Request
 
@@ -18,6 +18,10 @@ REQUESTS, TOKENS = "requests", "tokens"
 _LEFT = {name: f"x-ratelimit-remaining-{name}" for name in (REQUESTS, TOKENS)}
 _SPAN = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
 _SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST_S = 1e7
+"""A larger number is a time of day, which some servers send instead of a span."""
+SLOW_S = 30.0
+"""A server's limit that lets one request through in a longer time is noted."""
 
 
 class Bucket:
@@ -49,26 +53,41 @@ class Bucket:
         self._free_s = time.monotonic() - left / a_second
 
 
+class TokenEstimate(NamedTuple):
+    """Tokens of a request: of its `prompt` by its length and pixels, and of `all` as far as it is known."""
+
+    prompt: float
+    all: float
+
+
+UNKNOWN = TokenEstimate(0.0, 0.0)
+
+
 class Allowance:
     """The buckets of all workers: those of the settings, and the server's as its headers describe them.
 
-    `waiting` counts the workers that wait for a bucket.
+    A limit of the settings takes the place of the server's. `waiting` counts the workers that wait for a bucket; `note`
+    gets what the user should know, once.
     """
 
-    def __init__(self, rpm: float | None = None, tpm: float | None = None) -> None:
+    def __init__(
+        self, rpm: float | None = None, tpm: float | None = None, note: Callable[[str], None] = lambda text: None
+    ) -> None:
         self._given = {name: Bucket(limit / 60) for name, limit in ((REQUESTS, rpm), (TOKENS, tpm)) if limit}
         self._stated: dict[str, Bucket] = {}
         self._out = dict.fromkeys((REQUESTS, TOKENS), 0.0)
         self._replies = self._reply_tokens = 0
+        self._prompt_tokens = self._estimated_prompts = 0.0
+        self._note, self._noted = note, False
         self.waiting = 0
 
-    async def enter(self, request: Request, max_tokens: int) -> float:
+    async def enter(self, request: Request, max_tokens: int) -> TokenEstimate:
         """Wait until the request may be sent; returns its estimated tokens, for `leave`."""
         if not (self._given or self._stated):
             self._out[REQUESTS] += 1
-            return 0.0
-        tokens = self._estimated_tokens(request, request.parameters.get("max_tokens", max_tokens))
-        amounts = {REQUESTS: 1.0, TOKENS: tokens}
+            return UNKNOWN
+        tokens = self._estimate(request, request.parameters.get("max_tokens", max_tokens))
+        amounts = {REQUESTS: 1.0, TOKENS: tokens.all}
         buckets = [(name, bucket) for of in (self._given, self._stated) for name, bucket in of.items()]
         wait_s = max(bucket.take(amounts[name]) for name, bucket in buckets)
         for name, amount in amounts.items():
@@ -84,22 +103,25 @@ class Allowance:
                 self.waiting -= 1
         return tokens
 
-    def leave(self, tokens: float, outcome: object) -> None:
+    def leave(self, tokens: TokenEstimate, outcome: object) -> None:
         """End a request: replace its estimate by the tokens that the server counted."""
         self._out[REQUESTS] -= 1
-        self._out[TOKENS] -= tokens
+        self._out[TOKENS] -= tokens.all
         if not isinstance(outcome, Completion) or outcome.prompt_tokens is None:
             return
         reply = outcome.completion_tokens or 0
         self._replies += 1
         self._reply_tokens += reply
-        if tokens and (bucket := self._given.get(TOKENS)):
-            bucket.correct(outcome.prompt_tokens + reply - tokens)
+        if tokens.prompt:
+            self._estimated_prompts += tokens.prompt
+            self._prompt_tokens += outcome.prompt_tokens
+            if bucket := self._given.get(TOKENS):
+                bucket.correct(outcome.prompt_tokens + reply - tokens.all)
 
     def read_headers(self, headers: Mapping[str, str]) -> None:
         """Set the server's buckets from a reply's x-ratelimit headers, less the requests in flight."""
         for name, header in _LEFT.items():
-            if header not in headers:
+            if header not in headers or name in self._given:
                 continue
             left, limit = number(headers[header]), number(headers.get(f"x-ratelimit-limit-{name}"))
             if left is None or not limit:
@@ -107,11 +129,18 @@ class Allowance:
             reset_s = seconds(headers.get(f"x-ratelimit-reset-{name}", ""))
             a_second = (limit - left) / reset_s if reset_s and left < limit else limit / 60
             self._stated.setdefault(name, Bucket(a_second, whole=True)).set(left - self._out[name], limit, a_second)
+            if name == REQUESTS and not self._noted and left < 1 and a_second * SLOW_S < 1:
+                self._noted = True
+                self._note(
+                    f"the server's x-ratelimit headers allow one request in {1 / a_second:,.0f} s; --rpm sets another pace"
+                )
 
-    def _estimated_tokens(self, request: Request, max_tokens: int) -> float:
-        """Tokens of prompt, images and reply; the mean of earlier replies stands for the reply."""
+    def _estimate(self, request: Request, max_tokens: int) -> TokenEstimate:
+        """Tokens of prompt, images and reply, by what the server counted for earlier prompts, and by earlier replies."""
         reply = min(self._reply_tokens / self._replies, max_tokens) if self._replies else max_tokens
-        return reply + sum(map(_tokens, request.parts()))
+        prompt = sum(map(_tokens, request.parts()))
+        counted = self._prompt_tokens / self._estimated_prompts if self._estimated_prompts else 1.0
+        return TokenEstimate(prompt, counted * prompt + reply)
 
 
 def _tokens(part: str | Image) -> float:
@@ -121,11 +150,12 @@ def _tokens(part: str | Image) -> float:
 
 
 def seconds(text: str) -> float | None:
-    """A time such as "6m0s" or "20ms", or a number of seconds; None for anything else."""
+    """A time such as "6m0s" or "20ms", or a number of seconds; None for anything else, such as a time of day."""
     spans = _SPAN.findall(text)
     if spans and "".join(number + unit for number, unit in spans) == text:
         return sum(float(number) * _SECONDS[unit] for number, unit in spans if number.count(".") < 2)
-    return number(text)
+    span_s = number(text)
+    return span_s if span_s is not None and span_s < _LONGEST_S else None
 
 
 def number(value: Any) -> float | None:

@@ -57,6 +57,11 @@ class Window:
         self._late_s = self._shrunk_s = self._backlog_until_s = -math.inf
         self._waiting: deque[asyncio.Future[None]] = deque()
 
+    @property
+    def waiting(self) -> int:
+        """The requests that wait for a place."""
+        return len(self._waiting)
+
     def try_enter(self, *, first: bool = False) -> bool:
         """Take a place if one is free; `first` goes before all that wait. Returns whether it was taken."""
         if self.inside >= self.size or (self._waiting and not first):

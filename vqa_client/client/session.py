@@ -88,7 +88,7 @@ async def open_session(
         model = _served_model(settings, model, servers, note)
         note(_sent_to(model, prompt_limit, f" at {' and '.join(_addresses(servers))}"))
         async with open_routes(servers, model, settings, patience=patience, note=note) as routes:
-            routes.allowance = Allowance(settings.rpm, settings.tpm)
+            routes.allowance = Allowance(settings.rpm, settings.tpm, note)
             chat = _chat_client(routes, model, settings, Dialect(stream=settings.stream), note)
             server = _server_record(servers, settings)
             if settings.image_uuid != "off":  # the servers that know images by a uuid

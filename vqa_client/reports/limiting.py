@@ -168,7 +168,10 @@ WORDS: Mapping[str, tuple[Callable[[Start, WorkerStates], str], str | Callable[[
         lambda start, states: (
             f"{states.paused:.1f} of {start.workers.most:,} workers waited for a rate limit or in a pause"
         ),
-        "A higher limit helps; with fewer --max_workers fewer requests are refused",
+        lambda start: (
+            "A higher limit helps"
+            + ("; with fewer --max_workers fewer requests are refused" if start.requests > start.questions else "")
+        ),
     ),
     "upload": (
         _uploads,

@@ -189,7 +189,8 @@ class Pace:
         self._states["idle"] += max(0, crew.useful - crew.in_flight)
         elsewhere = crew.in_flight - at_server
         repeating = min(elsewhere, routes.repeating)
-        limited = min(elsewhere - repeating, routes.allowance.waiting)
+        limited = routes.allowance.waiting + sum(route.window.waiting for route in routes.all)
+        limited = min(elsewhere - repeating, limited)
         self._states["repeating"] += repeating
         self._states["paused"] += limited
         self._states["paused" if paused else "preparing"] += elsewhere - repeating - limited
