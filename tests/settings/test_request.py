@@ -15,6 +15,7 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.runs.plan import described_settings, model_identity
 from vqa_client.settings.own_commands import McSettings
 from vqa_client.settings.reports import CompareSettings
+from vqa_client.settings.request import RequestOptions
 
 GIVEN: dict[str, Any] = {
     "temperature": 0.5,
@@ -109,6 +110,11 @@ def test_thinking_is_switched_in_the_form_of_the_server(form: str, sent: dict[st
     model = ModelSettings(model_name="m", max_tokens=5, thinking="off")
     template = RequestTemplate(model, Dialect(thinking=form))
     assert template.parameters == {"max_tokens": 5, **sent}
+
+
+def test_blank_space_around_a_header_is_not_sent() -> None:
+    given = RequestOptions(header=(" api-key = a b ", "x-other=c\r\n"))
+    assert given.headers == {"api-key": "a b", "x-other": "c"}
 
 
 @pytest.mark.parametrize(

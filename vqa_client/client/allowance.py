@@ -131,12 +131,11 @@ class Allowance:
             self._stated.setdefault(name, Bucket(a_second, whole=True)).set(left - self._out[name], limit, a_second)
             if name == REQUESTS and not self._noted and left < 1 and a_second * SLOW_S < 1:
                 self._noted = True
-                self._note(
-                    f"the server's x-ratelimit headers allow one request in {1 / a_second:,.0f} s; --rpm sets another pace"
-                )
+                pace = f"one request in {1 / a_second:,.0f} s"
+                self._note(f"the server's x-ratelimit headers allow {pace}; --rpm sets another pace")
 
     def _estimate(self, request: Request, max_tokens: int) -> TokenEstimate:
-        """Tokens of prompt, images and reply, by what the server counted for earlier prompts, and by earlier replies."""
+        """Tokens of prompt, images and reply, by what the server counted for earlier prompts and replies."""
         reply = min(self._reply_tokens / self._replies, max_tokens) if self._replies else max_tokens
         prompt = sum(map(_tokens, request.parts()))
         counted = self._prompt_tokens / self._estimated_prompts if self._estimated_prompts else 1.0

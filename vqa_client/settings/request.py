@@ -48,7 +48,7 @@ class RequestOptions:
     @property
     def headers(self) -> dict[str, str]:
         """The headers by name; raises UsageError for one that can't be sent."""
-        headers = _parse_pairs("header", self.header)
+        headers = {name: value.strip() for name, value in _parse_pairs("header", self.header).items()}
         for name, value in headers.items():
             if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
                 raise UsageError(f"--header {_first_word(name)!r} can't be sent", hint="name=value in printable ASCII")
