@@ -105,14 +105,14 @@ def test_the_quarters_of_a_start_have_the_means_of_their_records(scale: float, m
     assert [quarter["replies"] for quarter in even.described()] == [10, 10, 10, 10]
 
 
-WORKERS = {"idle": 12.0, "preparing": 2.0, "repeating": 2.0, "paused": 1.0, "sending": 1.0, "at_server": 2.0}
+WORKERS = {"idle": 12.0, "preparing": 2.0, "repeating": 1.0, "paused": 2.0, "sending": 1.0, "at_server": 2.0}
 
 
 @pytest.mark.parametrize(
     ("left_s", "unsent", "on_break", "expected"),
     [
         (0.0, 1, False, WORKERS),
-        (9.0, 1, False, WORKERS | {"preparing": 0.0, "paused": 3.0}),
+        (9.0, 1, False, WORKERS | {"preparing": 0.0, "paused": 4.0}),
         (0.0, None, False, WORKERS | {"sending": None, "at_server": 3.0}),
         (0.0, 99, False, WORKERS | {"sending": 3.0, "at_server": 0.0}),
         (9.0, 1, True, None),
@@ -130,9 +130,12 @@ async def test_a_start_counts_its_workers_by_state(
         "_clocks": lambda: next(clocks),
     }.items():
         monkeypatch.setattr(f"vqa_client.runs.figures.{name}", value)
-    alone = SimpleNamespace(outstanding=3, lost=False, pause=SimpleNamespace(left_s=left_s))
-    gone = SimpleNamespace(outstanding=0, lost=True, pause=SimpleNamespace(left_s=1.0))
-    routes = SimpleNamespace(all=(alone, gone), repeating=2, allowance=SimpleNamespace(waiting=1))
+    window = SimpleNamespace(waiting=1)
+    alone = SimpleNamespace(outstanding=3, lost=False, pause=SimpleNamespace(left_s=left_s), window=window)
+    gone = SimpleNamespace(
+        outstanding=0, lost=True, pause=SimpleNamespace(left_s=1.0), window=SimpleNamespace(waiting=0)
+    )
+    routes = SimpleNamespace(all=(alone, gone), repeating=1, allowance=SimpleNamespace(waiting=1))
     pace, pulses, seen = Pace(), list[float](), asyncio.Event()
 
     def pulse(seconds: float) -> None:
