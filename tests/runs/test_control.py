@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -172,3 +173,6 @@ async def test_a_run_of_another_user_or_one_that_does_not_answer_is_named(
             monkeypatch.setattr("os.getuid", lambda: -1)
             code, printed = await ctl(capsys, str(tmp_path / "run.json"))
             assert (code, printed) == (2, "error: run.ctl: the run is another user's, as process 7\n")
+            monkeypatch.setattr(Path, "read_bytes", Mock(side_effect=PermissionError))
+            code, printed = await ctl(capsys, str(tmp_path / "run.json"))
+            assert (code, printed) == (2, "error: run.ctl: the run is another user's\n")

@@ -207,6 +207,8 @@ def _give_order(record: Path, order: Order) -> Standing | None:
     """The state of the run after the order; None if it has ended, and its file is removed."""
     try:
         place = msgspec.json.decode(record.read_bytes(), type=_Place)
+    except PermissionError:
+        raise UsageError(f"{record.name}: the run is another user's") from None
     except (OSError, *UNDECODABLE):
         return None
     if place.host != platform.node():
