@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,8 @@ def _make_plans(settings: Sequence[RunSettings], progress: LiveCounts) -> list[l
 @asynccontextmanager
 async def _connection(settings: RunSettings) -> AsyncIterator[Any]:
     loop, on_sigterm = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM)
-    with ThreadPoolExecutor(1) as thread:  # Linux ends a cluster's processes with the thread that started them
+    # Linux ends a cluster's processes with the thread that started them, and ray prints the log of a lost node
+    with ThreadPoolExecutor(1) as thread, redirect_stdout(sys.stderr):
         try:
             ray = await loop.run_in_executor(thread, _connect, settings)
         finally:

@@ -80,6 +80,7 @@ def test_a_run_on_ray_survives_a_lost_node_and_an_interrupt(
         done = command.finished(PATIENCE_S)
     assert (done.code, done.is_clean()) == (0, True), done.text
     assert "is lost" in done.err
+    assert "raylet" not in done.out, "the logs of lost nodes are no part of the report"
     assert f"mc clean: {NUMBER}/{NUMBER}" in done.err
     logs = [path for path in Path(cluster.env["RAY_TMPDIR"] or "").rglob("*") if path.is_file()]
     assert logs
