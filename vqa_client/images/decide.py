@@ -23,6 +23,8 @@ from vqa_client.types import Image
 FETCH_S = 60.0
 """The most seconds for a whole download; half as long without a byte ends it too."""
 MOST_FETCHED_BYTES = 64 << 20
+AGAIN_AFTER_S = (0.5, 2.0)
+"""The seconds after which a server that is there but failed is asked again."""
 _MOST_REDIRECTS = 5
 _GONE = (400, 401, 403, 404, 405, 410, 451)
 """With these HTTP statuses, another try would get the same answer."""
@@ -45,6 +47,19 @@ def fetched(address: str) -> bytes:
     """Download the bytes at an address; raises QuestionFailed "bad_image", transient if another try may succeed."""
     if is_object(address):
         return _from_store(address)
+    for wait_s in AGAIN_AFTER_S:
+        try:
+            return _downloaded(address)
+        except _Disturbed:
+            time.sleep(wait_s)
+    return _downloaded(address)
+
+
+class _Disturbed(QuestionFailed):
+    """The server is there, and its error may pass."""
+
+
+def _downloaded(address: str) -> bytes:
     import httpx2
 
     begun_s, name = time.monotonic(), short_name(address)
@@ -54,7 +69,8 @@ def fetched(address: str) -> bytes:
         )
         with client, client.stream("GET", address) as reply:
             if not reply.is_success:
-                raise _failed(f"{name}: answers with HTTP {reply.status_code}", permanent=reply.status_code in _GONE)
+                message, permanent = f"{name}: answers with HTTP {reply.status_code}", reply.status_code in _GONE
+                raise _failed(message, permanent=permanent, kind=QuestionFailed if permanent else _Disturbed)
             data = bytearray()
             for piece in reply.iter_bytes():
                 data += piece
@@ -66,7 +82,9 @@ def fetched(address: str) -> bytes:
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
         raise _failed(f"{name}: is not an address", permanent=True) from None
     except httpx2.HTTPError as error:
-        raise _failed(f"{name}: can't be fetched ({type(error).__name__})", permanent=False) from None
+        cut = isinstance(error, httpx2.ReadError | httpx2.RemoteProtocolError)
+        message = f"{name}: can't be fetched ({type(error).__name__})"
+        raise _failed(message, permanent=False, kind=_Disturbed if cut else QuestionFailed) from None
 
 
 def _from_store(address: str) -> bytes:
@@ -77,8 +95,8 @@ def _from_store(address: str) -> bytes:
         raise _failed(f"{address}: {getattr(error, 'strerror', None) or error}", permanent=permanent) from None
 
 
-def _failed(message: str, *, permanent: bool) -> QuestionFailed:
-    return QuestionFailed("bad_image", message, hint="" if permanent else _AGAIN_HINT, transient=not permanent)
+def _failed(message: str, *, permanent: bool, kind: type[QuestionFailed] = QuestionFailed) -> QuestionFailed:
+    return kind("bad_image", message, hint="" if permanent else _AGAIN_HINT, transient=not permanent)
 
 
 @lru_cache(maxsize=1)
