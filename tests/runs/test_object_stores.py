@@ -72,11 +72,12 @@ async def test_images_beside_data_in_a_store_are_found_there(
         names = ["pages/clean/images/q0_page_001.png", f"{root}/pages/clean/images/q1_page_001.png"]
         rows = [{"image": name, "question": f"[[q{at}]] Colour?", "answer": "red"} for at, name in enumerate(names)]
         (of.root / "rows.json").write_text(json.dumps(rows))
-        given: dict[str, Any] = {"benchmark": "ask", "data": Path(f"{root}/rows.json"), "images": Path(root)}
-        given |= {"shots": shots, "shots_from": f"{root}/rows.json" if shots else ""}
+        given: dict[str, Any] = {"benchmark": "ask", "data": Path(f"{root}/rows.json")}
+        given |= {"shots": shots, "shots_from": f"{root}/rows.json", "images": Path(root)} if shots else {}
         settings = AskSettings(**given, output=tmp_path / "out", base_url=server.base_url, api_key=None)
         [report] = await arun(settings)
     assert (report.summary.overall.total, report.failed) == (2, 0)
+    assert json.loads((tmp_path / "out/ask.json").read_bytes())["images_dir"] == root
 
 
 async def test_a_missing_object_fails_only_its_question(

@@ -112,7 +112,7 @@ def _load(opened: Opened, config: str | None, *, finds_images: bool) -> list[Pla
             folder=part.name,
             paths=RunPaths.beside(opened.report_path(part.name, config, of=len(parts))),
             data_path=home_of(part.data_path),
-            images_dir=part.images_dir,
+            images_dir=part.images_dir and home_of(part.images_dir),
             missing_pages=part.missing_pages,
             write=benchmark.write or writer(benchmark, submits=_submits(settings, benchmark)),
             config=config,
