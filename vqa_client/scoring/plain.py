@@ -44,6 +44,7 @@ def plain(text: str) -> str:
     if "<" in text or "[" in text:
         text = _without_tags(text)
     if "_" in text:
+        text = _AROUND_SUBSCRIPT.sub(r"\1\2", text) if "\\" in text else text
         text = _SUBSCRIPT.sub(r"\1\2", text)
     if "\\" in text:
         text = _without_latex(text)
@@ -104,6 +105,10 @@ _COMMAND = re.compile(
 )
 _DEGREE = re.compile(r"\s?\^\s?(?:\\circ\b|\{\s?\\circ\s?\})|\s?\\degrees?\b")
 _FRACTION = re.compile(r"\\[cdt]frac(?![a-z])")
+_AROUND_SUBSCRIPT = re.compile(
+    r"\\(?:text|mathrm|ce)\{([A-Za-z]{1,12})\}(?=_)|(?<=_\d|\d\})\\(?:text|mathrm|ce)\{([A-Z][A-Za-z]?)\}"
+)
+"""Names of elements in "\\text{H}_2\\text{O}"."""
 _SUBSCRIPT = re.compile(r"(?<=[A-Za-z])_(?:\{(\d{1,3})\}|(\d{1,3}))")
 _SPACING = re.compile(r"\\(?:[,;:! ()\[\]]|q?quad\b|displaystyle\b)")
 _ESCAPED = re.compile(r"\\([^\w\s\\])")

@@ -36,13 +36,13 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     text = conclusion_of(text)
     spans = reply.texts.anywhere(text)
     if not spans and (value := _LAST_VALUE.search(text)):
-        labels, before = {*reply.texts.of_value(value[1])}, sentence_before(text, value.start(1))
+        labels, before = {*reply.texts.of_value(value[1], converted=False)}, sentence_before(text, value.start(1))
         stated = len(labels) == 1 and _concludes(whole) and not (denied(before) or refuted(before))
         return Found(labels=tuple(labels), rule="text") if stated else None
     if not _concludes(whole):
         return None
     if either := _EITHER.search(text):
-        both = [label for value in either.groups() for label in reply.texts.of_value(value)]
+        both = [label for value in either.groups() for label in reply.texts.of_value(value, converted=False)]
         return Found(labels=tuple(both), rule="text") if len(both) > 1 else None
     places = [_LABELLED.search(text, max(0, start - LABEL_READ), start) for start, _, _ in spans]
     if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, spans, strict=True)):
@@ -96,6 +96,7 @@ def _states(text: str, start: int, end: int) -> bool:
         _GIVEN.search(before)
         or ("?" in text and _ASKED.match(text, end))
         or (_LISTED.search(before) and _LISTS.match(text, end))
+        or _OFFERS.match(text, end)
     ):
         return False
     if not _NUMBER.fullmatch(text, start, end):
@@ -237,6 +238,8 @@ _NOT_SHOWN = lazily(
     r"(?:shown|seen|visible|present|depicted|pictured|mentioned|supported|there|true|correct|right|accurate|the case)\b"
     r"(?! (?:in full|clearly|fully|entirely|completely|directly)\b)"
 )
+_OFFERS = lazily(r" to (?:help|assist|answer|explain|look|take)\b")
+"""Makes "happy" and "ready" an offer: "I'm happy to help"."""
 _NOT_PROSE = lazily(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
 """Program code, in which a number is a value and not an answer."""
 _BROKEN_OFF = lazily(r"\b(?:the|an|of|to|by|with|from|into|and|or|because|whether)\Z")

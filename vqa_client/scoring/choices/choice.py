@@ -62,7 +62,7 @@ def read(text: str, choices: tuple[tuple[str, str], ...], *, cut: bool) -> tuple
     That part ends at the first question that the model invents after its answer; in a truncated reply, also at the
     heading of an explanation. Cached for the next metric of the same reply.
     """
-    whole = ChoiceReply(text, dict(choices))
+    whole = ChoiceReply(text, dict(choices), cut=cut)
     for at in (*_ends_of_answer(whole, cut=cut), len(text)) if "\n" in text else (len(text),):
         own = whole if at == len(text) else ChoiceReply(text[:at].rstrip(), dict(choices))
         for rule in RULES[:1] if cut and own is whole else RULES:

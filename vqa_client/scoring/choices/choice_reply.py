@@ -9,26 +9,24 @@ from msgspec import Struct
 
 from vqa_client.scoring.choices.grammar import patterns_of
 from vqa_client.scoring.choices.labels import tokens_of
-from vqa_client.scoring.choices.options import folded, texts_of
-from vqa_client.scoring.patterns import find_whole
+from vqa_client.scoring.choices.options import folded, names_ending_in_letters, texts_of
 
 
 class ChoiceReply:
     """A peeled reply with everything that the rules need to read it against `choices`, computed once.
 
     `lower` is as long as `text`; `folded` has no marks of emphasis, so that a phrase is found across them. `tokens` are
-    the letters that may be labels, by their ends; `written` maps each spelling of a label to the label.
+    the letters that may be labels, by their ends; `written` maps each spelling of a label to the label. `cut`: the
+    token limit ended it.
     """
 
-    def __init__(self, text: str, choices: Mapping[str, str]) -> None:
-        self.text, self.lower, self.folded = text, text.lower(), folded(text)
+    def __init__(self, text: str, choices: Mapping[str, str], *, cut: bool = False) -> None:
+        self.text, self.lower, self.folded, self.cut = text, text.lower(), folded(text), cut
         self.patterns, self.texts = patterns_of(tuple(choices)), texts_of(tuple(choices.items()))
         self.written = self.patterns.labels.written
         self.tokens = tokens_of(text, self.lower, self.patterns.labels, self.texts.own, self.patterns.further)
-        for named, label in self.texts.lettered.items():
-            for _, end in find_whole(self.lower, named):
-                if end in self.tokens and self.written[text[end - 1]] != label:  # vitamin C, which is choice A
-                    del self.tokens[end]
+        for end in names_ending_in_letters(self.lower, self.texts, self.written):
+            self.tokens.pop(end, None)
 
     @cached_property
     def first_text(self) -> tuple[tuple[str, ...], int]:

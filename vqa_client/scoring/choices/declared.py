@@ -42,10 +42,11 @@ LOOP: Final = 4
 CONCLUSION_READ: Final = 300
 """Characters at the end of a reply to search for a conclusion."""
 _CONCLUDED: Final = lazily(
-    r"(?:\b(?:therefore|thus|hence|so|consequently)\b[^\n]*[=≈]"
+    r"(?:\b(?:therefore|thus|hence|so|consequently)\b(?:[^\n]*[=≈]"
+    r"|,?(?: (?:there (?:is|are)|that(?:'s| is| makes)|it(?:'s| is)|i (?:count|see)|we have))?(?= a total of \d| \d))"
     r"|\b(?:giving|making|totall?ing|adds? up to|a total of) (?:a total of )?"
-    r"|[,;:-] (?=\W?\d(?:(?!, )[^\n=≈\x02\x03]){0,30} (?:in total|in all|altogether)[ \x03).]*\Z))"
-    r"[ \x02(]*(?P<value>[^\n=≈\x02\x03]{1,30}?)(?: (?:in total|in all|altogether))?[ \x03).]*\Z"
+    r"|[,;:-] (?=\W?\d(?:(?![,;:] )[^\n=≈\x02\x03]){0,30} (?:in total|in all|altogether)[ \x03).]*\Z))"
+    r"[ \x02(]*(?:a total of )?(?P<value>[^\n=≈\x02\x03]{1,30}?)(?: (?:in total|in all|altogether))?[ \x03).]*\Z"
 )
 _BEST: Final = lazily(BEST)
 _CONNECTION: Final = lazily(CONNECTION)
@@ -150,7 +151,10 @@ def _verdicts(reply: ChoiceReply) -> Iterator[Declaration]:
 
 
 def _fitting_labels(reply: ChoiceReply) -> Iterator[Declaration]:
-    """Labels that the reply says fit; if a label isn't called the best or only one, others leave the answer open."""
+    """Labels that the reply says fit; if a label isn't called the best or only one, others leave the answer open.
+
+    In a truncated reply only the best or only one counts: others may follow.
+    """
     text = reply.text
     if not ("ption " in text or "hoice " in text or "nly " in text or _BEST.search(text)):
         return  # the search takes a tenth of the time that reading takes
@@ -160,10 +164,9 @@ def _fitting_labels(reply: ChoiceReply) -> Iterator[Declaration]:
             asked or refuted(sentence_before(text, match.start()), match[0])
         ):
             best = _BEST.search(match[0]) or _BEST.match(text, match.end())
-            rule = "fit" if match["only"] or best else "hedge"
-            yield Declaration(
-                at=match.start(), end=match.end(), labels=(reply.written[match["label"]],), rule=rule, weak=True
-            )
+            if match["only"] or best or not reply.cut:
+                labels, rule = (reply.written[match["label"]],), "fit" if match["only"] or best else "hedge"
+                yield Declaration(at=match.start(), end=match.end(), labels=labels, rule=rule, weak=True)
 
 
 def _conclusions(reply: ChoiceReply) -> Iterator[Declaration]:

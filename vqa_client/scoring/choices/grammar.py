@@ -43,7 +43,8 @@ _CORRECT_ABROAD = """
 _COMMITMENTS = """
     choose|chose|chosen|choosing|select|selected|selecting|pick|picked|picking|go with|going with|went with|opt for
     opting for|settle on|settle for|vote for|guess|i'd say|i would say|i say|i vote|i vote for|lean toward|lean towards
-    leaning toward|leaning towards|bet on|betting on|my money is on
+    leaning toward|leaning towards|i lean|i'd lean|i lean toward|i lean towards|i'd lean toward
+    i'd lean towards|bet on|betting on|my money is on
 """
 _COMMITMENTS_ABROAD = """
     wähle|wählen|entscheide mich für|nehme|choisis|choisirais|elijo|elegiría|escojo|escolho|scelgo|kies|wybieram|vybírám
@@ -93,7 +94,8 @@ _CONCLUSIONS = """
 """
 _CORRECTIONS = """
     wait|actually|correction|scratch that|strike that|i mean|i meant|make that|on second thought|on reflection|rather,
-    no,|no:|edit:|sorry|change my answer to|changing my answer to|change it to|switch to|revised to|corrected to
+    no,|no:|yes,|yes:|edit:|sorry|change my answer to|changing my answer to|change it to|switch to|revised to
+    corrected to
     if pressed|if forced|if forced to choose|if forced to pick|if forced to guess|if i had to pick|if i had to pick one
     if i had to choose|if i had to choose one|if i had to guess
 """
@@ -258,12 +260,14 @@ _UNSPACED_IS: Final = (
 _FITS: Final = (
     "satisf(?:y|ies)|fits?|suits?|meets?|match(?:es)?|represents?|shows?|describes?|fulfil+s?|works?"
     "|illustrates?|depicts?|explains?|accounts for|it is"
-    "|(?:is|seems|comes)(?= (?:better|closest)\\b)"
+    "|(?:is|seems|comes|looks|appears)(?= (?:better|best|closest)\\b)|makes(?= (?:the )?(?:most|more|best) sense\\b)"
     "|(?(only)(?:(?:is|are) (?:supported|consistent|possible|plausible|true)|can be (?:correct|right))|(?!))"
 )
 _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |statement )?"
 BEST: Final = (
-    r"(?: (?:the|this|that) \w+)? (?:best|(?:better|closest)(?=[.,;!]|$| (?:match|fit|answer|choice|option)\b))\b"
+    r"(?: (?:the|this|that) \w+)?"
+    r" (?:best|(?:the )?(?:most|more|best) sense"
+    r"|(?:better|closest)(?=[.,;!]|$| (?:match|fit|answer|choice|option)\b))\b"
 )
 """Makes a label that fits the answer; "C is better than D" does not."""
 RIGHT_SIGNS: Final = r"[☑✅✔✓]|\((?<![\w)]\()\s?[xX✓✔]\s?\)"

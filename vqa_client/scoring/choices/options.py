@@ -1,12 +1,12 @@
 """The texts of one question's choices, and where they are in a reply."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
+from vqa_client.scoring.choices.amounts import Amount, amount_of, equal_amount, same_amount, with_other_units
 from vqa_client.scoring.number_words import SMALL
-from vqa_client.scoring.patterns import find_whole, is_whole, lazily
+from vqa_client.scoring.patterns import any_word, find_whole, is_whole, lazily
 from vqa_client.scoring.plain import NO_MARKS, plain
 
 _ARTICLES: Final = r"(?:(?:a|an|the|der|die|das|ein|eine|le|la|les|un|une|el|los|las|una|o|os|il|lo) )?"
@@ -18,33 +18,53 @@ _UNIT = lazily(r"(\d) ?(%|[^\W\d_]{1,4}\b)")
 """A number and its unit; a reply may write the two with or without a space."""
 HYPHEN: Final = lazily(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 """The hyphen in "pot-bound", which a reply may write "pot bound"."""
-_VALUE = lazily(
-    r"(?:about |approximately |roughly |around )?"
-    r"[^\w-]{0,3}(?:\\?[^\W\d]{1,6} ?= ?)?[$€£]?(?P<number>-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,15})?)"
-    r" ?\(? ?(?P<unit>[^\W\d_]{1,8}(?:[/^·][^\W_]{1,4}){0,3}|[°%])?\W{0,2}"
-)
 _DIGIT = lazily(r"\d")
 _ENDS_IN_LETTER = lazily(r"[a-z] [A-Z]\W*$")
 _ABBREVIATION = lazily(r"[A-Z]{2,6}")
+_NAMES = r"""hepatitis|vitamin|influenza|ha?emophilia|streptococc\w+|coenzyme|cytochrome|interferon
+    blood (?:type|group)|plan"""
+_NAME_BEFORE_LETTER = lazily(rf"\b{any_word(_NAMES)}(?= [a-z]\b)")
+"""Begins a name that ends in a letter, which isn't a label."""
 SENTENCE_END = lazily(r"[.!?;](?=\s|$)|\n")
 WORD = lazily(r"[^\W_]+")
 _REASON = lazily(r",? (?:because|since|due to)\b")
 _THOUSANDS = lazily(r"(?<=\d),(?=\d{3}(?!\d))")
 _OPENS = lazily(
-    r"^(?:(?:it|they|he|she|there|this|that) (?:is|are|was|were|has|have) (?=\w+ \w{3})|(?:an?|the|it|they) (?=\w{3}))"
+    r"^(?:(?:it|they|he|she|there|this|that) (?:is|are|was|were|has|have) (?!not )(?=\w+ \w{3})"
+    r"|(?:an?|the|it|they) (?=\w{3}))"
 )
 _RESPELLED: Final = tuple(
     (lazily(spelled), other)
     for spelled, other in (
         (r"(?<=\d) ?°(?!\w)", " degrees"),
+        (r"^-(?=\d)", "minus "),
+        (r"^-(?=\d)", "negative "),
         (r"(?<=\d) ?deg(?:rees?)?\b", "°"),
         (r"(?<=\d) ?%", " percent"),
         (r"(?<=\d) ?per ?cent\b", "%"),
         (r"\\frac\((\d+)\)\((\d+)\)", r"\1/\2"),
         (r"(?<![\d/])(\d+)/(\d+)(?![\d/])", r"\\frac(\1)(\2)"),
+        (r"\\sqrt\((\w+)\)", r"√\1"),
+        (r"\\sqrt\((\w+)\)", r"sqrt(\1)"),
+        (r"√\(?(\w+)\)?", r"\\sqrt(\1)"),
+        (r" ?([-+=]) ?", r"\1"),
+        (r"(?<=\w)([-+=])(?=\w)", r" \1 "),
+        (r"(?<=\d)-(?=\d)", " to "),
+        (r"^(\d\S*)-(\d\S*)$", r"between \1 and \2"),
+        (r"(?<=\d) to (?=\d)", "-"),
     )
 )
-"""Other spellings of units and fractions."""
+"""Other spellings of units, signs, fractions, roots, formulas and ranges."""
+_FULL = lazily(r"\b(?:is|are|not|cannot)\b")
+_CONTRACTED: Final = tuple(
+    (lazily(full), contracted)
+    for full, contracted in (
+        (r"\b(it|that|he|she|there) is\b", r"\1's"),
+        (r"\b(they|we|you) are\b", r"\1're"),
+        (r"\b(is|are|was|were|does|do|did|has|have) not\b", r"\1n't"),
+        (r"\b(?:cannot|can not)\b", "can't"),
+    )
+)
 _COUNTABLE = lazily(r"(?!the |no |one |all |both )[a-z]{3,}(?: [a-z]{3,}){0,2}")
 _COUNTED = lazily(
     rf"\b(?:are|were|see|shows?|contains?|many|some|several|only|mostly|\d+|{'|'.join(SMALL)})"
@@ -55,6 +75,8 @@ _COUNT_READ: Final = 40
 _SPOKEN: Final = {"yes": ("yeah", "yep", "yup"), "no": ("nope", "nah")}
 IMAGE = lazily(r"<(image \d+)>")
 _CONTINUED = lazily(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
+_CONTINUES = lazily(r"(?<=\bminus )(?=\d)|(?<=\bnegative )(?=\d)|(?<=[\w)√])(?=\\|√)")
+"""Where a number or a root is only the end of an amount: "negative 3", "2√3"."""
 _COMMON = SMALL.keys() | {
     *("yes", "no", "not", "none", "all", "both", "same", "more", "less", "other", "true", "false", "neither", "the")
 }
@@ -145,6 +167,11 @@ class Texts:
         return names if not self.letters and all(map(_ABBREVIATION.fullmatch, names)) else {}
 
     @cached_property
+    def _amounts(self) -> Mapping[str, Amount]:
+        owned = ((label, amount_of(own)) for label, own in self.folded.items())
+        return {label: amount for label, amount in owned if amount}
+
+    @cached_property
     def silent(self) -> frozenset[str]:
         """Labels whose text doesn't count inside a sentence, such as "yes"."""
         return frozenset(label for label, own in self.folded.items() if not telling(own))
@@ -159,13 +186,18 @@ class Texts:
         """Whether all choices are their own labels, such as the parts of a figure."""
         return all(own.strip("()") == label.lower() for label, own in self.folded.items())
 
-    def of_value(self, text: str) -> tuple[str, ...]:
-        """The labels whose text is the same number as `text`, with or without unit and trailing zeros."""
-        value = _VALUE.fullmatch(text)
-        if not value:
+    def of_value(self, text: str, *, converted: bool = True) -> tuple[str, ...]:
+        """The labels whose text is the same amount as `text`.
+
+        "0.25" is also "25%" if it may be `converted` and no choice is so in the same notation.
+        """
+        amount = amount_of(text)
+        if amount is None:
             return ()
-        owned = ((label, _VALUE.fullmatch(own)) for label, own in self.folded.items())
-        return tuple(label for label, own in owned if own and _same_amount(own, value))
+        same = tuple(label for label, own in self._amounts.items() if same_amount(own, amount))
+        if same or not converted:
+            return same
+        return tuple(label for label, own in self._amounts.items() if equal_amount(own, amount))
 
     def cover(self, text: str, start: int, stop: int, word: str) -> bool:
         """Whether the text of a choice that contains `word` covers text[start:stop], as "A and B are right" does."""
@@ -200,8 +232,7 @@ class Texts:
                 places.append((start, end, labels))
         spans: list[tuple[int, int, tuple[str, ...]]] = []
         for start, end, labels in sorted(places, key=lambda place: place[0] - place[1]):
-            continued = text[end - 1].isdecimal() and _CONTINUED.match(text, end)
-            if not continued and not any(start < other[1] and other[0] < end for other in spans):
+            if not _is_part(text, start, end) and not any(start < other[1] and other[0] < end for other in spans):
                 spans.append((start, end, labels))
         return spans
 
@@ -218,6 +249,21 @@ class _Folded(dict[str, str]):
         return text
 
 
+def names_ending_in_letters(lower: str, texts: Texts, written: Mapping[str, str]) -> Iterator[int]:
+    """Ends of names in a text in lower case whose last letter isn't a label: "vitamin C", unless it is choice C.
+
+    If a choice is "hepatitis A", "hepatitis B" is such a name, too.
+    """
+    places = [match.span() for match in _NAME_BEFORE_LETTER.finditer(lower)] if not texts.letters else []
+    for beginning in dict.fromkeys(name[:-2] for name in texts.lettered):
+        places += find_whole(lower, beginning)
+    for start, space in places:
+        name = lower[start : space + 2]
+        label = written.get(name[-1].upper())
+        if name[-2] == " " and (label is None or name not in texts.own[label]):
+            yield space + 2
+
+
 def _places(text: str, owners: Mapping[str, tuple[str, ...]]) -> list[tuple[int, int, tuple[str, ...]]]:
     return [
         (start, end, labels)
@@ -231,12 +277,6 @@ def _plural(text: str) -> str:
     if text.endswith(("s", "x", "z", "ch", "sh")):
         return f"{text}es"
     return f"{text[:-1]}ies" if text[-1] == "y" and text[-2] not in "aeiou" else f"{text}s"
-
-
-def _same_amount(own: re.Match[str], other: re.Match[str]) -> bool:
-    units = (own["unit"], other["unit"])
-    numbers = (float(value["number"].replace(",", "")) for value in (own, other))
-    return len({*numbers}) == 1 and (units[0] == units[1] or None in units != (None, "%"))
 
 
 @lru_cache(maxsize=1024)
@@ -259,13 +299,22 @@ def _writings(text: str) -> dict[str, None]:
         bare = _THOUSANDS.sub("", text)
         words = [word for word, value in SMALL.items() if text == str(value)]
         respelled = [spelled.sub(other, text) for spelled, other in _RESPELLED if spelled.search(text)]
-        others = (_UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text), *words, *others, *respelled)
+        spaced = (_UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text))
+        others = (*spaced, *words, *others, *respelled, *with_other_units(text))
+    if _FULL.search(text):
+        others = (*others, *(short.sub(other, text) for short, other in _CONTRACTED if short.search(text)))
     return dict.fromkeys((text, _OPENS.sub("", bare), *others, loose))
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """As `is_whole`; a percentage or a sum is not the number that it starts with."""
-    return is_whole(text, start, end) and not (text[end - 1].isdecimal() and _CONTINUED.match(text, end))
+    """As `is_whole`; a part of an amount or of a formula isn't whole."""
+    return is_whole(text, start, end) and not _is_part(text, start, end)
+
+
+def _is_part(text: str, start: int, end: int) -> bool:
+    """Whether text[start:end] is only a part of an amount or a formula: 25 in "25%", 3 in "3 + 4" and "negative 3"."""
+    continued = text[end - 1].isdecimal() and _CONTINUED.match(text, end) is not None
+    return continued or _CONTINUES.match(text, start) is not None
 
 
 def telling(text: str) -> bool:

@@ -68,7 +68,7 @@ _ATTRIBUTED = lazily(
     r"(?: \w+){0,3}"
     r" (?:think|say|believe|assume|choose|pick|select|conclude|answer|guess|argue|claim|consider|go)\w*"
     r"(?: that| with| for)?(?: the| an?)?(?: \w+)?$"
-    r"|\b(?:(?<!second )thought|believed|assumed|initially|originally|at first)\b"
+    r"|\b(?:(?<!second )thought|believed|assumed|initially|originally|at first(?!,? (?:and|then)\b))\b"
     r"(?:(?!\b(?:but|however|yet|now)\b)[^:;]){0,60}$",
     re.IGNORECASE,
 )

@@ -69,6 +69,8 @@ def leading_text(reply: ChoiceReply) -> Found | None:
         return None  # "Night. No, wait: evening."
     if says and (unseeing(text) or BOTH.match(text) or foreign_or_corrected(text) or taken_back(text)):
         return None  # "No, I can't see the photo.", "Yes. No.", "No. Wait, yes."
+    if says and any(" " in own and own in text[end : end + VALUE_READ] for own in reply.texts.telling):
+        return None  # "No, it cannot be determined."
     return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
 
 
