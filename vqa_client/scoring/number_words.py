@@ -11,6 +11,13 @@ SMALL: Final = {word: value for value, word in enumerate(f"{_ONES} eighteen nine
     word: 10 * tens for tens, word in enumerate(_TENS.split(), 2)
 }
 """Single words for numbers, up to ninety."""
+
+
+def digits_to(most: int) -> dict[str, str]:
+    """The single words for numbers from zero to `most`, with their digits."""
+    return {word: str(value) for word, value in SMALL.items() if value <= most}
+
+
 _LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _WORD = "|".join(sorted((*SMALL, "hundred", *_LARGE), key=len, reverse=True))
 _WORDS = rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)"

@@ -13,14 +13,14 @@ from functools import lru_cache
 from typing import Any, Final
 
 from vqa_client.scoring.denials import denied_before
-from vqa_client.scoring.number_words import SMALL
+from vqa_client.scoring.number_words import digits_to
 from vqa_client.scoring.short_answers import folded
 from vqa_client.scoring.yes_no import yes_or_no
 
 VERSION: Final = "vqa2_enhanced_v1.2"
 _YES: Final = ("yes", "yeah", "yep", "correct", "true", "right", "sure", "okay")
 _NO: Final = ("no", "false", "wrong", "incorrect", "negative")  # "nope" and "not" have "no" in them
-_NUMBERS: Final = {word: str(value) for word, value in SMALL.items() if value <= 20}
+_NUMBERS: Final = digits_to(20)
 _NO_WORD = re.compile(r"[^\w\s]")
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBERS)})\b")
 _TOKEN = re.compile(r"(?:(?<![\w.])-)?\d+(?:[.,:/]\d+)*%?|[^\W\d_]+(?:'[^\W\d_]+)*")

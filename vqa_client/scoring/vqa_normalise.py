@@ -16,7 +16,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from vqa_client.scoring.number_words import SMALL
+from vqa_client.scoring.number_words import digits_to
 from vqa_client.scoring.plain import INVISIBLE
 
 _MARK = re.compile(r"""[;/\[\]"{}()=+\\_\-><@`,?!]""")
@@ -50,7 +50,7 @@ _WORDS: Final = {
     **_contractions(),
     "somebody'd": "somebodyd",
     "none": "0",
-    **{word: str(value) for word, value in SMALL.items() if value <= 10},
+    **digits_to(10),
 }
 
 

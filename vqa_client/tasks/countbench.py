@@ -15,10 +15,10 @@ from vqa_client.benchmark import verbatim
 from vqa_client.scoring.maths import same_maths
 from vqa_client.scoring.numbers import number
 from vqa_client.scoring.short_answers import equal_stripped
-from vqa_client.scoring.number_words import SMALL
+from vqa_client.scoring.number_words import digits_to
 
 HUB = Home("hf://vikhyatk/CountBenchQA", "images from the web", megabytes=30)
-DIGITS = {"none": "0", **{word: str(value) for word, value in SMALL.items() if value <= 20}}
+DIGITS = {"none": "0", **digits_to(20)}
 ONLY_NUMBER = " Note that: answer with a number directly e.g. 3. Do not include any additional text."
 COUNT = "Look at the image carefully and count the objects. Answer with just a number, without any additional text. "
 

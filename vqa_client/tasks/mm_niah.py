@@ -30,7 +30,7 @@ from vqa_client.benchmark import MEAN, Benchmark, Beside, Breakdown, Form, Home,
 from vqa_client.benchmark import Question, Total, mean_over, numbered, short_answer, tables, verbatim
 from vqa_client.prompt import SHORTLY, choices_text
 from vqa_client.scoring.published.mmlongbench_doc import UNREADABLE, literal
-from vqa_client.scoring.number_words import SMALL
+from vqa_client.scoring.number_words import digits_to
 from vqa_client.scoring.vqa_normalise import on_one_line, with_plain_words, without_punctuation
 from vqa_client.tables.pictures import below
 from vqa_client.tasks.choices import DIRECTLY, label_choices
@@ -41,7 +41,7 @@ TSV_COLUMNS = {"id": "index", "images": "image", "options": "multi-choice option
 _CAMERA: Final = {"the camera is moving left": "a", "the camera is moving right": "b"}
 _LONGEST: Final = 9
 """Digits of a number that can name a choice; Python refuses to read thousands of them."""
-_WORDS: Final = {**{word: str(value) for word, value in SMALL.items()}, "none": "none"}
+_WORDS: Final = {**digits_to(90), "none": "none"}
 TASKS: Final = {
     "find-text": "retrieval-text",
     "count-text": "counting-text",

@@ -13,6 +13,7 @@ and are in no score.
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
@@ -77,22 +78,35 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def vqa(answer: str, references: Iterable[str]) -> float:
-    """A reference of fewer than five words must be in the reply, a longer one must be close to the reply."""
-    return max((_in_or_close(line(answer), line(reference), _few_words) for reference in references), default=0.0)
+def vqa(
+    answer: str,
+    references: Iterable[str],
+    *,
+    prepare: Callable[[str], str] = line,
+    is_short: Callable[[str], bool] = lambda reference: len(reference.split()) < 5,
+    single: bool = False,
+) -> float:
+    """A reference of fewer than five words must be in the reply, a longer one must be close to the reply.
+
+    A `single` reference isn't in a list: a short one may also be close, a long one scores 0.
+    """
+    text = prepare(answer)
+
+    def score(reference: str) -> float:
+        if (short := is_short(reference)) and reference in text:
+            return 1.0
+        close = closeness(text, reference) if short == single else 0.0
+        return close if close >= KEPT else 0.0
+
+    return max(map(score, map(prepare, references)), default=0.0)
 
 
-def vqa_case_sensitive(answer: str, references: Iterable[str], *, single: bool) -> float:
-    """The same with case. A `single` reference isn't in a list: a short one may also be close, a long one scores 0."""
-    rule = _in_or_close if not single else _short_only
-    return max((rule(one_line(answer), one_line(reference), _few_words) for reference in references), default=0.0)
-
-
-def vqa_chinese(answer: str, references: Iterable[str], *, single: bool) -> float:
-    """The same without case and spaces; a short reference has fewer than four parts between commas."""
-    rule = _in_or_close if not single else _short_only
-    text = line(answer).replace(" ", "")
-    return max((rule(text, line(reference).replace(" ", ""), _few_parts) for reference in references), default=0.0)
+vqa_case_sensitive = partial(vqa, prepare=one_line)
+"""The same with case."""
+vqa_chinese = partial(
+    vqa, prepare=lambda text: line(text).replace(" ", ""), is_short=lambda reference: reference.count(",") < 3
+)
+"""The same without case and spaces; a short reference has fewer than four parts between commas."""
 
 
 def multiple_choice(answer: str, references: Iterable[str]) -> float:
@@ -123,27 +137,6 @@ def letters(answer: str, references: Iterable[str]) -> float:
     """1 where the characters of the first reference are in the reply in order, with the same sign between all."""
     reference = next(iter(references), "")
     return float(any(between.join(reference) in answer for between in _BETWEEN))
-
-
-def _few_words(reference: str) -> bool:
-    return len(reference.split()) < 5
-
-
-def _few_parts(reference: str) -> bool:
-    return reference.count(",") < 3
-
-
-def _close_enough(answer: str, reference: str) -> float:
-    close = closeness(answer, reference)
-    return close if close >= KEPT else 0.0
-
-
-def _in_or_close(answer: str, reference: str, short: Callable[[str], bool]) -> float:
-    return float(reference in answer) if short(reference) else _close_enough(answer, reference)
-
-
-def _short_only(answer: str, reference: str, short: Callable[[str], bool]) -> float:
-    return (1.0 if reference in answer else _close_enough(answer, reference)) if short(reference) else 0.0
 
 
 def _nearness(answer: str, reference: str) -> float:

@@ -69,11 +69,11 @@ class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
 
     def _marked_options(self, settings: RunSettings, mark: Any) -> dict[str, str]:
         hints = get_type_hints(self.settings, include_extras=True)
-        values = {field.name: (getattr(settings, field.name), field.default) for field in fields(self.settings)}
         return {
-            name: str(value)
-            for name, (value, default) in values.items()
-            if mark in getattr(hints[name], "__metadata__", ()) and value != default
+            field.name: str(value)
+            for field in fields(self.settings)
+            if mark in getattr(hints[field.name], "__metadata__", ())
+            and (value := getattr(settings, field.name)) != field.default
         }
 
     def settings_from(self, file: Mapping[str, Any], *, as_given: bool) -> RunSettings:

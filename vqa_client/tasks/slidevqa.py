@@ -24,7 +24,7 @@ from vqa_client.benchmark import Prompt, Question, best_of, short_answer, tables
 from vqa_client.images.documents import pages_of
 from vqa_client.scoring.published.anls import anls_doc
 from vqa_client.scoring.short_answers import ARTICLE, NO_PUNCTUATION
-from vqa_client.scoring.number_words import SMALL
+from vqa_client.scoring.number_words import digits_to
 
 HOME = Home("https://github.com/nttmdlab-nlp/SlideVQA", "NTT's evaluation licence", megabytes=15_000)
 HUB = Home("hf://NTT-hil-insight/SlideVQA", "NTT's evaluation licence", megabytes=15_000)
@@ -37,7 +37,7 @@ _REPLACED: Final = (
     *(("because of", ""), ("because", ""), ("due to", ""), ("hours", "hrs"), ("minites", "min")),
 )
 _ASKED: Final = ("how many", "which")
-_NUMBERS: Final = {word: str(value) for word, value in SMALL.items() if value < 20}
+_NUMBERS: Final = digits_to(19)
 
 
 class Row(Struct):

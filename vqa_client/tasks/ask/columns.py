@@ -109,21 +109,23 @@ def mapped(
     Raises UsageError where it can't be decided.
     """
     decisions: list[tuple[str, str]] = []
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"messages": ""}
+
+    def take(role: str, column: str, how: str = "") -> None:
+        fields[role] = column
+        if column:
+            decisions.append((role, f"column `{column}`{how}"))
+
     for role in ("question", "answer", "id", "document"):
-        fields[role] = _check_column(role, options[role], columns) if options.get(role) else ""
-        if fields[role]:
-            decisions.append((role, f"column `{fields[role]}`, as --{role} says"))
-    if not options.get("question") and (messages := _first_column("messages", columns)):
-        fields["messages"] = messages
-        decisions.append(("messages", f"column `{messages}`"))
-    elif not fields["question"]:
-        fields["question"] = _first_column("question", columns)
-        if fields["question"]:
-            decisions.append(("question", f"column `{fields['question']}`"))
-    texts = {fields["question"], fields["answer"], fields.get("messages", "")}
+        named = options.get(role)
+        take(role, _check_column(role, named, columns) if named else "", f", as --{role} says")
+    if not fields["question"]:
+        take("messages", _first_column("messages", columns))
+    if not (fields["question"] or fields["messages"]):
+        take("question", _first_column("question", columns))
+    texts = {fields["question"], fields["answer"], fields["messages"]}
     fields["image"] = _images(options.get("image", ""), columns, decisions, rows)
-    if not fields["image"] and not fields.get("messages"):
+    if not fields["image"] and not fields["messages"]:
         images = [name for name, column in columns.items() if name not in texts and is_file(column.first)]
         if len(images) > 1:
             raise UsageError(f"{_column_words(images)} have images", hint=f"say which: --image {','.join(images)}")
@@ -135,10 +137,8 @@ def mapped(
         )
     fields["choices"], fields["fixed_choices"] = _choices(options.get("choices", ""), columns, decisions)
     if not fields["answer"]:
-        fields["answer"] = _answer(columns)
-        if fields["answer"]:
-            decisions.append(("answer", f"column `{fields['answer']}`"))
-        elif not fields.get("messages"):
+        take("answer", _answer(columns))
+        if not (fields["answer"] or fields["messages"]):
             decisions.append(("answer", "none (--answer COLUMN)"))
     if (column := columns.get(fields["answer"])) and column.values:
         fields["true_false"] = {value.casefold() for value in column.values} <= {"true", "false"}
@@ -147,11 +147,9 @@ def mapped(
     taken = {fields["question"], fields["answer"], *fields["image"], *fields["choices"]}
     for role in ("id", "document"):
         if not fields[role]:
-            fields[role] = _first_column(role, columns, leaving=taken)
-            if fields[role]:
-                decisions.append((role, f"column `{fields[role]}`"))
+            take(role, _first_column(role, columns, leaving=taken))
     fields["groups"] = _groups(options.get("group", ""), columns, taken | {fields["id"]}, decisions)
-    used = {*taken, fields["id"], fields["document"], *fields["groups"], fields.get("messages", "")}
+    used = {*taken, fields["id"], fields["document"], *fields["groups"], fields["messages"]}
     if unused := [name for name in columns if name not in used]:
         decisions.append(("unused", ", ".join(f"`{name}`" for name in unused)))
     return Mapped(**fields, decisions=tuple(decisions))
