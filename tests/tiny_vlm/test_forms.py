@@ -72,7 +72,7 @@ def test_the_prompts_of_our_own_benchmarks_are_among_those_that_are_learned() ->
     vqax = f"{VQAX.instruction}\n\n{VQAX.show(question)}"
     assert vqax in {wording.format(question.text) for wording in forms.BECAUSE}
     hypothesis = Question(id="1", text="The shape is red.")
-    shown = "\n\n".join(f"{asked}\nAnswer: {reply}" for asked, reply in ESNLIVE.examples)
+    shown = "\n\n".join(f"{ESNLIVE.show(asked)}\nAnswer: {reply}" for asked, reply in ESNLIVE.examples)
     esnlive = (
         f"{ESNLIVE.instruction}\n\nThese examples come without their images and show the form of a reply.\n\n{shown}"
         f"\n\nNow the image below.\n\n{ESNLIVE.show(hypothesis)}"

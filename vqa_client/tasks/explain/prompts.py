@@ -1,7 +1,7 @@
 """The prompts: an instruction and worked examples in our own words, then the question; the image comes last."""
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ class Wording(Struct, frozen=True, kw_only=True):
 
     instruction: str
     show: Callable[[Question], str]
-    examples: tuple[tuple[str, str], ...]
+    examples: tuple[tuple[Question, str], ...]
 
 
 def prompt(question: Question, wording: Wording, prompt_mode: str) -> str:
@@ -31,7 +31,7 @@ def prompt(question: Question, wording: Wording, prompt_mode: str) -> str:
     blocks = [wording.instruction]
     if examples:
         blocks.append("These examples come without their images and show the form of a reply.")
-        blocks += [f"{asked}\nAnswer: {reply}" for asked, reply in examples]
+        blocks += [f"{wording.show(asked)}\nAnswer: {reply}" for asked, reply in examples]
         blocks.append("Now the image below.")
     return "\n\n".join([*blocks, wording.show(question)])
 
@@ -43,12 +43,26 @@ _SHOWN_BY: Final = f"{_BECAUSE}what in the image shows it. {_OUTSIDE}"
 """Words that instructions share."""
 
 
-def _question_line(text: str) -> str:
-    return f"Question: {text}"
+def _asked(text: str, choices: Sequence[str] = (), **extra: Any) -> Question:
+    """The question of an example."""
+    return Question(id="example", text=text, choices=label_choices(choices), extra=extra)
 
 
 def _show_question(question: Question) -> str:
-    return _question_line(question.text)
+    return f"Question: {question.text}"
+
+
+def _show_choices(question: Question) -> str:
+    return f"{_show_question(question)}\n{choices_text(question.choices)}"
+
+
+def _show_reasons(question: Question) -> str:
+    answer, reasons = question.extra["given_answer"], choices_text(question.choices)
+    return f"{_show_question(question)}\nThe right answer: {answer}\nReasons:\n{reasons}"
+
+
+def _show_both(question: Question) -> str:
+    return f"{_show_choices(question)}\nReasons:\n{choices_text(question.extra['reasons'])}"
 
 
 VQAX: Final = Wording(
@@ -58,9 +72,9 @@ VQAX: Final = Wording(
     ),
     show=_show_question,
     examples=(
-        ("Question: What is the dog lying on?", "rug because there is a striped mat under its paws"),
-        ("Question: Is it going to rain soon?", "yes because dark clouds fill the whole sky"),
-        ("Question: How many cups are on the shelf?", "3 because one red and two white cups stand side by side"),
+        (_asked("What is the dog lying on?"), "rug because there is a striped mat under its paws"),
+        (_asked("Is it going to rain soon?"), "yes because dark clouds fill the whole sky"),
+        (_asked("How many cups are on the shelf?"), "3 because one red and two white cups stand side by side"),
     ),
 )
 ACTX: Final = Wording(
@@ -70,9 +84,9 @@ ACTX: Final = Wording(
     ),
     show=_show_question,
     examples=(
-        ("Question: What is the person doing?", "rowing because she pulls two oars in a narrow boat"),
-        ("Question: What is the person doing?", "mowing lawn because he pushes a machine over cut grass"),
-        ("Question: What is the person doing?", "baking because trays of rolls lie before her near an oven"),
+        (_asked("What is the person doing?"), "rowing because she pulls two oars in a narrow boat"),
+        (_asked("What is the person doing?"), "mowing lawn because he pushes a machine over cut grass"),
+        (_asked("What is the person doing?"), "baking because trays of rolls lie before her near an oven"),
     ),
 )
 ESNLIVE: Final = Wording(
@@ -84,9 +98,9 @@ ESNLIVE: Final = Wording(
     ),
     show=lambda question: f"Hypothesis: {question.text}",
     examples=(
-        ("Hypothesis: A child is outdoors.", "entailment because the girl on the swing is in a park"),
-        ("Hypothesis: The two men are asleep.", "contradiction because men who carry a sofa are awake"),
-        ("Hypothesis: The woman is waiting for her sister.", "neutral because it can't be seen whom she waits for"),
+        (_asked("A child is outdoors."), "entailment because the girl on the swing is in a park"),
+        (_asked("The two men are asleep."), "contradiction because men who carry a sofa are awake"),
+        (_asked("The woman is waiting for her sister."), "neutral because it can't be seen whom she waits for"),
     ),
 )
 
@@ -146,18 +160,6 @@ _EXAMPLES: Final = (
 )
 
 
-def _with_choices(text: str, choices: Mapping[str, str]) -> str:
-    return f"{_question_line(text)}\n{choices_text(choices)}"
-
-
-def _with_reasons(text: str, answer: str, reasons: Mapping[str, str]) -> str:
-    return f"{_question_line(text)}\nThe right answer: {answer}\nReasons:\n{choices_text(reasons)}"
-
-
-def _with_both(text: str, choices: Mapping[str, str], reasons: Mapping[str, str]) -> str:
-    return f"{_with_choices(text, choices)}\nReasons:\n{choices_text(reasons)}"
-
-
 def _inner(sentence: str) -> str:
     """A sentence as a part of a longer one."""
     return sentence[0].lower() + sentence[1:].rstrip(".")
@@ -169,11 +171,8 @@ FREE: Final = Wording(
     ),
     show=_show_question,
     examples=tuple(
-        (
-            _question_line(example.question),
-            f"{_inner(example.answers[example.right])} because {_inner(example.reasons[example.reason])}",
-        )
-        for example in _EXAMPLES
+        (_asked(of.question), f"{_inner(of.answers[of.right])} because {_inner(of.reasons[of.reason])}")
+        for of in _EXAMPLES
     ),
 )
 Q2A: Final = Wording(
@@ -181,13 +180,10 @@ Q2A: Final = Wording(
         f"Choose the answer to the question about the image. Reply {_FORM.format('letter')}"
         f"Begin with the letter of the right answer. {_SHOWN_BY}"
     ),
-    show=lambda question: _with_choices(question.text, question.choices),
+    show=_show_choices,
     examples=tuple(
-        (
-            _with_choices(example.question, label_choices(example.answers)),
-            f"{'ABCD'[example.right]} because {_inner(example.reasons[example.reason])}",
-        )
-        for example in _EXAMPLES
+        (_asked(of.question, of.answers), f"{'ABCD'[of.right]} because {_inner(of.reasons[of.reason])}")
+        for of in _EXAMPLES
     ),
 )
 QA2R: Final = Wording(
@@ -195,10 +191,9 @@ QA2R: Final = Wording(
         "The right answer to a question about the image is given. Choose the reason why it is right. "
         f"Reply with the letter of that reason. {_OUTSIDE}"
     ),
-    show=lambda question: _with_reasons(question.text, question.extra["given_answer"], question.choices),
+    show=_show_reasons,
     examples=tuple(
-        (_with_reasons(of.question, of.answers[of.right], label_choices(of.reasons)), "ABCD"[of.reason])
-        for of in _EXAMPLES
+        (_asked(of.question, of.reasons, given_answer=of.answers[of.right]), "ABCD"[of.reason]) for of in _EXAMPLES
     ),
 )
 Q2AR: Final = Wording(
@@ -207,12 +202,12 @@ Q2AR: Final = Wording(
         "<letter of the answer> because <letter of the reason>\n"
         f"{_OUTSIDE}"
     ),
-    show=lambda question: _with_both(question.text, question.choices, question.extra["reasons"]),
+    show=_show_both,
     examples=tuple(
         (
-            _with_both(example.question, label_choices(example.answers), label_choices(example.reasons, after=4)),
-            two_letters("ABCD"[example.right], "EFGH"[example.reason]),
+            _asked(of.question, of.answers, reasons=label_choices(of.reasons, after=4)),
+            two_letters("ABCD"[of.right], "EFGH"[of.reason]),
         )
-        for example in _EXAMPLES
+        for of in _EXAMPLES
     ),
 )
