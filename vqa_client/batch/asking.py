@@ -90,13 +90,14 @@ AHEAD = 8
 
 
 class LineForm(Struct, frozen=True, kw_only=True):
-    """How a run's questions become lines; `run` is the digest of its identity.
+    """How a run's questions become lines, and results its records; `run` is the digest of its identity.
 
     `choosing` wraps a client so that each request chooses among labels, if the run wants that. With `file_urls`,
     unchanged images are sent as addresses. `redacted` removes an API key from a server's message. `names` gets the
     model's name in each reply.
     """
 
+    line: Pipeline
     template: RequestTemplate
     run: str
     choosing: Callable[[Asks], Asks] = lambda asks: asks
@@ -128,10 +129,10 @@ class Stops:
 
 
 async def requests_of(
-    questions: Iterable[Question], line: Pipeline, form: LineForm
+    questions: Iterable[Question], form: LineForm
 ) -> AsyncGenerator[tuple[Question, Request | Record]]:
     """Each question in order with its request, or with the record of one that can't be asked."""
-    line = replace(line, chat=form.choosing(Stops()))
+    line = replace(form.line, chat=form.choosing(Stops()))
 
     async def request_of(question: Question) -> Request | Record:
         try:
@@ -157,7 +158,6 @@ async def requests_of(
 
 async def parts_of(
     questions: Iterable[Question],
-    line: Pipeline,
     form: LineForm,
     writer: PartWriter,
     *,
@@ -168,7 +168,7 @@ async def parts_of(
 
     `keep` gets the record of a question that can't be asked, `left_out` a question whose image changes meanwhile.
     """
-    async with aclosing(requests_of(questions, line, form)) as requests:
+    async with aclosing(requests_of(questions, form)) as requests:
         async for question, request in requests:
             if isinstance(request, Record):
                 keep(question, request)
@@ -217,7 +217,6 @@ class _ResultReader:
 async def read_results(
     results: Results,
     waiting: Iterable[Question],
-    line: Pipeline,
     form: LineForm,
     keep: Callable[[Question, Record], None],
     *,
@@ -238,7 +237,7 @@ async def read_results(
             remaining.discard(key)
             asks = form.choosing(_ResultReader(question, results, form, attempts=attempts, later=later))
             try:
-                keep(question, await answer_one(question, replace(line, chat=asks)))
+                keep(question, await answer_one(question, replace(form.line, chat=asks)))
             except Unasked as reason:
                 left[str(reason)] += 1
     answered = {key for question in of if (key := key_of(question)) in remaining} if remaining else set()

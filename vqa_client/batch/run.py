@@ -2,11 +2,11 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,7 +15,6 @@ from vqa_client.batch.parts import BatchPart, PartFolder, PartSize, PartWriter, 
 from vqa_client.batch.service import ENDED, TOKEN_LIMIT, Batch, RequestRefused, Service, Unreachable
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.reports.names import count
-from vqa_client.runner import Pipeline
 from vqa_client.settings.batch import BatchSettings
 from vqa_client.types import Question, Record
 
@@ -25,7 +24,6 @@ MOST_COMPLAINTS = 3
 """As many of a refused file's faults are named."""
 PAUSES_S = (1.0, 5.0, 25.0, 125.0)
 """Pauses between attempts at a step, if the server can't be reached."""
-Result = TypeVar("Result")
 
 
 class Listener(Struct, frozen=True, kw_only=True):
@@ -49,7 +47,6 @@ class BatchRun:
         title: str,
         questions: Iterable[Question],
         waiting: Callable[[], Iterator[Question]],
-        line: Pipeline,
         form: LineForm,
         parts: PartFolder,
         unfinished: Sequence[BatchPart],
@@ -58,7 +55,7 @@ class BatchRun:
         listener: Listener,
     ) -> None:
         self._title, self._questions, self._waiting = title, questions, waiting
-        self._line, self._form, self._parts, self._settings = line, form, parts, settings
+        self._form, self._parts, self._settings = form, parts, settings
         self._limits = PartSize(settings.batch_bytes, settings.batch_lines)
         self._service, self._listener, self._unfinished = service, listener, unfinished
         self._open: dict[int, BatchPart] = {}
@@ -131,7 +128,7 @@ class BatchRun:
         questions = (question for question in self._waiting() if key_of(question) not in taken)
         first = max((part.number for part in earlier), default=0) + 1
         with PartWriter(self._parts, self._limits, first, round) as writer:
-            parts = parts_of(questions, self._line, self._form, writer, keep=self._keep, left_out=self._left_out)
+            parts = parts_of(questions, self._form, writer, keep=self._keep, left_out=self._left_out)
             async with aclosing(parts):
                 async for part in parts:
                     yield part
@@ -144,7 +141,7 @@ class BatchRun:
     async def _submit(self, part: BatchPart) -> bool:
         """Bring a part from its state to an open batch; False if the server accepts no more now."""
         try:
-            await _with_retries(lambda: self._step(part))
+            await self._step_with_retries(part)
         except RequestRefused as refused:
             if refused.code == TOKEN_LIMIT:
                 self._postpone(part)
@@ -156,6 +153,14 @@ class BatchRun:
         size = f"{count(len(part.ids), 'question')}, {part.size_bytes / 1e6:,.1f} MB"
         self._listener.note(f"batch {part.batch_id}: {size}, ends by {until}")
         return True
+
+    async def _step_with_retries(self, part: BatchPart) -> None:
+        """Repeat a step if the server can't be reached; a step first checks what the last attempt has done."""
+        for pause_s in PAUSES_S:
+            with suppress(Unreachable):
+                return await self._step(part)
+            await asyncio.sleep(pause_s)
+        await self._step(part)
 
     async def _step(self, part: BatchPart) -> None:
         if part.state in ("written", "uploading"):
@@ -226,7 +231,10 @@ class BatchRun:
     async def _keep_results(self, part: BatchPart, results: Results) -> Counter[str]:
         self._parts.set_aside(results.damaged, self._listener.note, damaged=True)
         return await read_results(
-            *(results, self._waiting(), self._line, self._form, self._keep),
+            results,
+            self._waiting(),
+            self._form,
+            self._keep,
             of=self._questions,
             aside=partial(self._parts.set_aside, note=self._listener.note),
             attempts=part.round,
@@ -277,13 +285,3 @@ class BatchRun:
 def clock(time: datetime) -> str:
     """The weekday and the time of day in local time, which say enough about a day or a week."""
     return time.astimezone().strftime("%a %H:%M")
-
-
-async def _with_retries(step: Callable[[], Awaitable[Result]]) -> Result:
-    """Repeat a step if the server can't be reached; a step first checks what the last attempt has done."""
-    for pause_s in PAUSES_S:
-        try:
-            return await step()
-        except Unreachable:
-            await asyncio.sleep(pause_s)
-    return await step()

@@ -29,7 +29,7 @@ from vqa_client.errors import Busy, DataError, ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import locked
 from vqa_client.reports.names import count
-from vqa_client.runner import Pipeline, until_stopped
+from vqa_client.runner import Pipeline, Prepares, until_stopped
 from vqa_client.runs.dry_run import answered_before
 from vqa_client.runs.plan import Note, Plan, run_file_for
 from vqa_client.runs.plans import plans_of
@@ -41,79 +41,170 @@ from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
 from vqa_client.types import Asks, Question, Record
 
 GIGABYTE = 1e9
-Waiting = Callable[[], Iterator[Question]]
-"""Walks over the questions without a valid answer."""
+
+
+class Batches:
+    """One start of a run that asks by batches.
+
+    Each way of asking returns a function that keeps records until it is stopped. `waiting` walks over the questions
+    without a valid answer.
+    """
+
+    def __init__(self, plan: Plan, stage: Stage, waiting: Callable[[], Iterator[Question]], file: RunFile) -> None:
+        self._plan, self._stage, self._waiting, self._file = plan, stage, waiting, file
+        self._parts = PartFolder(plan.paths.log)
+
+    def on_server(self, session: Session, line: Pipeline) -> AskAll:
+        """Asks by batches of the session's server; the last start in the run file lists the batches."""
+        plan, settings = self._plan, self._stage.settings
+        form = LineForm(
+            line=line,
+            template=session.chat.template,
+            run=_run_of(self._file),
+            choosing=_choosing_wrapper(plan, line.chat),
+            file_urls=settings.file_urls,
+            redacted=session.endpoint.redacted,
+            names=self._name_counter(),
+        )
+
+        async def run(keep: Callable[[Record], None]) -> None:
+            async with open_service(session.endpoint, settings) as service:
+                run = BatchRun(
+                    title=plan.title,
+                    questions=plan.loaded.questions,
+                    waiting=self._waiting,
+                    form=form,
+                    parts=self._parts,
+                    unfinished=plan.unfinished_parts(),
+                    settings=settings,
+                    service=service,
+                    listener=self._listener(keep),
+                )
+                await run.ask(self._file.sessions[-1].setdefault("batches", []))
+
+        async def ask(keep: Callable[[Record], None]) -> None:
+            await until_stopped(self._stage.stop, run(keep))
+            if left := plan.unfinished_parts():
+                total = plan.loaded.count
+                progress = progress_of(left, total - sum(1 for _ in self._waiting()), total)
+                self._note(f"{progress}; the same command collects them, `vqa-client batch cancel` ends them")
+
+        return ask
+
+    def by_results(self) -> AskAll:
+        """Keeps the results that another program has put into the run's folder; raises DataError without any."""
+        parts = self._parts
+        paths = parts.foreign_results()
+        if not paths and not parts.inputs():
+            hint = "`vqa-client batch write` with the same options writes it"
+            raise DataError(f"{parts.folder} has no file of requests yet, so nothing can have answered one", hint=hint)
+        if not paths:
+            model = self._stage.settings.served_name or "MODEL"
+            hint = f"vllm run-batch -i {parts.input(1)} -o {parts.result(1)} --model {model}"
+            raise DataError(f"{parts.folder} has no results of a batch", hint=hint)
+        form = self._serverless_form()
+        return lambda keep: until_stopped(self._stage.stop, self._take_over(paths, form, keep))
+
+    def by_command(self) -> AskAll:
+        """Writes files of waiting questions, runs --batch_command on one file at a time, and keeps its results.
+
+        Results that a killed command has written count.
+        """
+        parts, settings, form = self._parts, self._stage.settings, self._serverless_form()
+        refuse_open(self._plan.paths.log)
+        words = shlex.split(settings.batch_command)
+        memory_gb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIGABYTE
+
+        async def answered(part: BatchPart) -> None:
+            source, target = map(str, (parts.input(part.number), parts.result(part.number)))
+            size = f"{count(len(part.ids), 'question')}, {part.size_bytes / GIGABYTE:.2f} GB"
+            self._note(f"{words[0]} gets {size} (this machine has {memory_gb:.0f} GB of memory)")
+            command = [word.replace("{input}", source).replace("{output}", target) for word in words]
+            await finished(command, name=words[0])
+            if not parts.commanded():
+                raise DataError(f"{words[0]} has not written {target}", hint="its results go to {output}")
+
+        async def take_over(keep: Callable[[Record], None]) -> int:
+            kept = await self._take_over(paths, form, keep) if (paths := parts.commanded()) else 0
+            parts.clear()
+            return kept
+
+        async def run(keep: Callable[[Record], None]) -> None:
+            await take_over(keep)
+            with PartWriter(parts, PartSize(settings.batch_bytes, settings.batch_lines), 1) as writer:
+                made = parts_of(
+                    self._waiting(),
+                    form,
+                    writer,
+                    keep=lambda _, record: keep(record),
+                    left_out=lambda question, why: self._stage.progress.note(f"{question.id} is left out: {why}"),
+                )
+                async with aclosing(made):
+                    async for part in made:
+                        await answered(part)
+                        if (kept := await take_over(keep)) < len(part.ids):
+                            of = f"{count(len(part.ids), 'question')} of {parts.input(part.number).name}"
+                            self._note(f"{words[0]} answered {kept:,} of {of}")
+
+        return lambda keep: until_stopped(self._stage.stop, run(keep))
+
+    async def _take_over(self, paths: Sequence[Path], form: LineForm, keep: Callable[[Record], None]) -> int:
+        """Keep a record of each waiting question that has a result in these files; returns their number."""
+        listener, kept = self._listener(keep), list[str]()
+        aside = partial(self._parts.set_aside, note=listener.note)
+
+        def keeps(question: Question, record: Record) -> None:
+            kept.append(question.id)
+            listener.keep(record)
+
+        with Results(paths) as results:
+            aside(results.damaged, damaged=True)
+            of = self._plan.loaded.questions
+            left = await read_results(results, self._waiting(), form, keeps, of=of, aside=aside)
+        if left:
+            listener.note(f"{count(left.total(), 'question')} without an answer: {', '.join(left)}")
+        return len(kept)
+
+    def _serverless_form(self) -> LineForm:
+        plan, stage = self._plan, self._stage
+        model = stage.named(stage.settings.serverless)
+        form = serverless_form(plan, stage.settings, model, self._file, stage.images_for)
+        return replace(form, names=self._name_counter())
+
+    def _note(self, text: str) -> None:
+        self._stage.progress.note(f"{self._plan.title}: {text}")
+
+    def _listener(self, keep: Callable[[Record], None]) -> Listener:
+        progress = self._stage.progress
+
+        def kept(record: Record) -> None:
+            progress.asking()
+            keep(record)
+
+        def show(text: str) -> None:
+            progress.serving(text)
+            progress.pulse(0.0)
+
+        return Listener(note=self._note, show=show, keep=kept)
+
+    def _name_counter(self) -> Callable[[str], None]:
+        """Counts the model names in replies, those of earlier starts included; a new name is noted once."""
+        if self._plan.task.names_model:  # then the names are in the records, which are compared when they are kept
+            return lambda name: None
+        counts: dict[str, int] = self._file.described.setdefault("answered_by", {})
+
+        def named(name: str) -> None:
+            if counts and name not in counts:
+                before = next(iter(counts))
+                self._note(f"replies name {name[:80]}, and {before[:80]} before: is it still the same model?")
+            counts[name] = counts.get(name, 0) + 1
+
+        return named
 
 
 def _run_of(file: RunFile) -> str:
     """The digest of a run's identity without its server."""
     return run_digest({name: value for name, value in file.identity.items() if name != "server"})
-
-
-def by_batches(plan: Plan, stage: Stage, session: Session, line: Pipeline, waiting: Waiting, file: RunFile) -> AskAll:
-    """Asks by batches of the session's server until interrupted; the last start in the run file lists the batches."""
-    settings = stage.settings
-    form = LineForm(
-        template=session.chat.template,
-        run=_run_of(file),
-        choosing=_choosing_wrapper(plan, line.chat),
-        file_urls=settings.file_urls,
-        redacted=session.endpoint.redacted,
-        names=_name_counter(plan, stage, file),
-    )
-
-    async def run(keep: Callable[[Record], None]) -> None:
-        async with open_service(session.endpoint, settings) as service:
-            run = BatchRun(
-                title=plan.title,
-                questions=plan.loaded.questions,
-                waiting=waiting,
-                line=line,
-                form=form,
-                parts=PartFolder(plan.paths.log),
-                unfinished=plan.unfinished_parts(),
-                settings=settings,
-                service=service,
-                listener=_listener(plan, stage, keep),
-            )
-            await run.ask(file.sessions[-1].setdefault("batches", []))
-
-    async def ask(keep: Callable[[Record], None]) -> None:
-        await until_stopped(stage.stop, run(keep))
-        if left := plan.unfinished_parts():
-            total = plan.loaded.count
-            progress = progress_of(left, total - sum(1 for _ in waiting()), total)
-            way_out = "the same command collects them, `vqa-client batch cancel` ends them"
-            stage.progress.note(f"{plan.title}: {progress}; {way_out}")
-
-    return ask
-
-
-def _listener(plan: Plan, stage: Stage, keep: Callable[[Record], None]) -> Listener:
-    def kept(record: Record) -> None:
-        stage.progress.asking()
-        keep(record)
-
-    def show(text: str) -> None:
-        stage.progress.serving(text)
-        stage.progress.pulse(0.0)
-
-    return Listener(note=lambda text: stage.progress.note(f"{plan.title}: {text}"), show=show, keep=kept)
-
-
-def _name_counter(plan: Plan, stage: Stage, file: RunFile) -> Callable[[str], None]:
-    """Counts the model names in replies, those of earlier starts included; a new name is noted once."""
-    if plan.task.names_model:  # then the names are in the records, which are compared when they are kept
-        return lambda name: None
-    counts: dict[str, int] = file.described.setdefault("answered_by", {})
-
-    def named(name: str) -> None:
-        if counts and name not in counts:
-            note = f"replies name {name[:80]}, and {next(iter(counts))[:80]} before: is it still the same model?"
-            stage.progress.note(f"{plan.title}: {note}")
-        counts[name] = counts.get(name, 0) + 1
-
-    return named
 
 
 def _choosing_wrapper(plan: Plan, chat: Asks) -> Callable[[Asks], Asks]:
@@ -127,106 +218,20 @@ def _choosing_wrapper(plan: Plan, chat: Asks) -> Callable[[Asks], Asks]:
     return lambda asks: ChoosingClient(asks, chat.form, choosing)
 
 
-def serverless_form(plan: Plan, settings: RunSettings, model: ModelSettings, file: RunFile) -> LineForm:
+def serverless_form(
+    plan: Plan, settings: RunSettings, model: ModelSettings, file: RunFile, images_for: Callable[[str], Prepares]
+) -> LineForm:
     """How the questions of a run without a server become lines."""
     if plan.task.choosing is not None:
         raise UsageError(
             f"--choice_mode {plan.task.choosing.mode} needs a server, which shows how it is asked", hint="--batch"
         )
-    template = RequestTemplate(model, Dialect())
-    return LineForm(template=template, run=_run_of(file), file_urls=settings.file_urls)
-
-
-def by_results(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> AskAll:
-    """Keeps the results that another program has put into the run's folder of batches; raises DataError without any."""
-    parts = PartFolder(plan.paths.log)
-    paths = parts.foreign_results()
-    if not paths:
-        if not parts.inputs():
-            hint = "`vqa-client batch write` with the same options writes it"
-            raise DataError(f"{parts.folder} has no file of requests yet, so nothing can have answered one", hint=hint)
-        hint = (
-            f"vllm run-batch -i {parts.input(1)} -o {parts.result(1)} --model {stage.settings.served_name or 'MODEL'}"
-        )
-        raise DataError(f"{parts.folder} has no results of a batch", hint=hint)
-    serverless = _Serverless(plan, stage, waiting, file)
-    return lambda keep: until_stopped(stage.stop, serverless.take_over(paths, keep))
-
-
-def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> AskAll:
-    """Writes files of waiting questions, runs --batch_command on one file at a time, and keeps its results.
-
-    Results that a killed command has written count.
-    """
-    parts, settings, serverless = PartFolder(plan.paths.log), stage.settings, _Serverless(plan, stage, waiting, file)
-    refuse_open(plan.paths.log)
-    words = shlex.split(settings.batch_command)
-    memory_gb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIGABYTE
-
-    async def answered(part: BatchPart) -> None:
-        source, target = map(str, (parts.input(part.number), parts.result(part.number)))
-        size = f"{count(len(part.ids), 'question')}, {part.size_bytes / GIGABYTE:.2f} GB"
-        stage.progress.note(f"{plan.title}: {words[0]} gets {size} (this machine has {memory_gb:.0f} GB of memory)")
-        await finished([word.replace("{input}", source).replace("{output}", target) for word in words], name=words[0])
-        if not parts.commanded():
-            raise DataError(f"{words[0]} has not written {target}", hint="its results go to {output}")
-
-    async def take_over(keep: Callable[[Record], None]) -> int:
-        kept = await serverless.take_over(paths, keep) if (paths := parts.commanded()) else 0
-        parts.clear()
-        return kept
-
-    async def run(keep: Callable[[Record], None]) -> None:
-        await take_over(keep)
-        with PartWriter(parts, PartSize(settings.batch_bytes, settings.batch_lines), 1) as writer:
-            made = parts_of(
-                *(waiting(), serverless.line, serverless.form, writer),
-                keep=lambda _, record: keep(record),
-                left_out=lambda question, why: stage.progress.note(f"{question.id} is left out: {why}"),
-            )
-            async with aclosing(made):
-                async for part in made:
-                    await answered(part)
-                    if (kept := await take_over(keep)) < len(part.ids):
-                        of = f"{count(len(part.ids), 'question')} of {parts.input(part.number).name}"
-                        stage.progress.note(f"{plan.title}: {words[0]} answered {kept:,} of {of}")
-
-    return lambda keep: until_stopped(stage.stop, run(keep))
-
-
-class _Serverless:
-    """A run without a server: it keeps results in files that another program has written."""
-
-    def __init__(self, plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> None:
-        settings = stage.settings
-        self.form = replace(
-            serverless_form(plan, settings, stage.named(settings.serverless), file),
-            names=_name_counter(plan, stage, file),
-        )
-        self.line = Pipeline(task=plan.task, chat=Stops(), images_for=stage.images_for, max_pages=settings.max_pages)
-        self._plan, self._stage, self._waiting = plan, stage, waiting
-
-    async def take_over(self, paths: Sequence[Path], keep: Callable[[Record], None]) -> int:
-        """Keep a record of each waiting question that has a result; returns their number."""
-        plan, listener = self._plan, _listener(self._plan, self._stage, keep)
-        kept: list[str] = []
-        aside = partial(PartFolder(plan.paths.log).set_aside, note=listener.note)
-
-        def keeps(question: Question, record: Record) -> None:
-            kept.append(question.id)
-            listener.keep(record)
-
-        with Results(paths) as results:
-            aside(results.damaged, damaged=True)
-            left = await read_results(
-                *(results, self._waiting(), self.line, self.form),
-                keep=keeps,
-                of=plan.loaded.questions,
-                aside=aside,
-            )
-        if left:
-            listener.note(f"{count(left.total(), 'question')} without an answer: {', '.join(left)}")
-        return len(kept)
+    return LineForm(
+        line=Pipeline(task=plan.task, chat=Stops(), images_for=images_for, max_pages=settings.max_pages),
+        template=RequestTemplate(model, Dialect()),
+        run=_run_of(file),
+        file_urls=settings.file_urls,
+    )
 
 
 class Written(Struct, frozen=True, kw_only=True):
@@ -247,17 +252,17 @@ async def write_batches(settings: RunSettings, note: Note) -> list[Written]:
             raise UsageError("batch write asks no server: name the model", hint=settings.name_option)
         for plan in plans:
             refuse_open(plan.paths.log)
-            form = serverless_form(plan, settings, model, run_file_for(plan, settings, model))
+            file = run_file_for(plan, settings, model)
             with (
                 drawn_pages_in(plan.paths.report.parent / DRAWN, usable_cpus()),
                 prepared_images(settings, note) as images_for,
             ):
-                line = Pipeline(task=plan.task, chat=Stops(), images_for=images_for, max_pages=settings.max_pages)
-                written.append(await _write(plan, settings, model, line, form))
+                form = serverless_form(plan, settings, model, file, images_for)
+                written.append(await _write(plan, settings, model, form))
     return written
 
 
-async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: Pipeline, form: LineForm) -> Written:
+async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, form: LineForm) -> Written:
     parts, kept = PartFolder(plan.paths.log), answered_before(plan, settings)
     for path in parts.inputs():  # left by an earlier start
         path.unlink()
@@ -268,7 +273,7 @@ async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: 
 
     questions = (question for question in plan.loaded.questions if question.key not in kept)
     with PartWriter(parts, PartSize(settings.batch_bytes, settings.batch_lines), 1) as writer:
-        made = parts_of(questions, line, form, writer, keep=left, left_out=left)
+        made = parts_of(questions, form, writer, keep=left, left_out=left)
         files = {parts.input(part.number): len(part.ids) async for part in made}
     return Written(title=plan.title, model=model.model_name, files=files, left_out=left_out)
 

@@ -187,10 +187,10 @@ class _Start:
             await self._ask_servers(session, questions)
 
     async def _ask_no_server(self) -> None:
-        from vqa_client.runs.batched import by_command, by_results
+        from vqa_client.runs.batched import Batches
 
-        by = by_command if self.stage.settings.batch_command else by_results
-        ask = by(self.plan, self.stage, self._waiting, self.file)
+        batches = Batches(self.plan, self.stage, self._waiting, self.file)
+        ask = batches.by_command() if self.stage.settings.batch_command else batches.by_results()
         self.file.start(self.figures.described([]))
         self.file.write(self.plan.paths.run)
         try:
@@ -220,9 +220,9 @@ class _Start:
         line = Pipeline(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
         try:
             if stage.settings.batch:
-                from vqa_client.runs.batched import by_batches  # most runs need no batches
+                from vqa_client.runs.batched import Batches  # most runs need no batches
 
-                ask = by_batches(plan, stage, session, line, self._waiting, file)
+                ask = Batches(plan, stage, self._waiting, file).on_server(session, line)
                 await self._ask_and_watch(ask, [control.watch])
             else:
                 await self._ask_and_watch(self._by_workers(self._waiting(questions), line), watches)
