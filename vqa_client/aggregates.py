@@ -11,7 +11,7 @@ Source: Kott, Journal of Official Statistics 17 (2001). A group that counts as a
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from math import fsum, sqrt
-from typing import Final, Protocol
+from typing import Final
 from zlib import crc32
 
 from msgspec import Struct
@@ -132,12 +132,6 @@ class Running:
         return Estimate(value=value, low=max(0.0, value - half), high=min(self._most, value + half), pieces=pieces)
 
 
-class _State(Protocol):
-    def add(self, scored: Scored, piece: int) -> None: ...
-
-    def value(self, without: int | None) -> float | None: ...
-
-
 class _SumsState:
     """Sums by piece."""
 
@@ -204,6 +198,9 @@ class _CombinedState:
     def value(self, without: int | None) -> float | None:
         values = [state.value(without) for state in self._states]
         return None if None in values else _computed(self._aggregate.of, *values)
+
+
+_State = _SumsState | _OverState | _CombinedState
 
 
 def _state_of(aggregate: Aggregate) -> _State:
