@@ -6,8 +6,7 @@ import pytest
 
 from vqa_client.errors import DataError
 from vqa_client.files import natural_key
-from vqa_client.images.documents import pages_of
-from vqa_client.images.find import PageIndex, page_folders
+from vqa_client.images.find import PageIndex, page_folders, pages_of
 
 
 def folder_with(root: Path, *names: str) -> Path:

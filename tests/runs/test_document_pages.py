@@ -13,7 +13,7 @@ from PIL import Image
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
 from vqa_client.cli.main import run_command
-from vqa_client.images.documents import pages_of
+from vqa_client.images.find import pages_of
 from vqa_client.reports.log_reader import LogReader
 from vqa_client.tables import pdf_pages
 from vqa_client.tables.inside import open_image

@@ -15,7 +15,7 @@ from msgspec import Struct
 from vqa_client.aggregates import Aggregate
 from vqa_client.benchmark import ALL_RIGHT, MEAN, Benchmark, Breakdown, Combined, Form, Home, Metric, Over, Picture
 from vqa_client.benchmark import Place, Prompt, Question, Scored, Total, best_of, equal, mean_over, tables, yes_no, yorn
-from vqa_client.images.documents import picture_of
+from vqa_client.images.find import picture_of
 from vqa_client.prompt import SHORT_PROMPT
 from vqa_client.scoring.published import yes_no_readers as rules
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Pages, Picture, Place, Prompt, Question, Sums
 from vqa_client.benchmark import Total, short_answer, tables, verbatim
-from vqa_client.images.documents import pages_of
+from vqa_client.images.find import pages_of
 from vqa_client.scoring.published import mmlongbench_doc as rules
 from vqa_client.tables.pdf_pages import written_or_drawn
 

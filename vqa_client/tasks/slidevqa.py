@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Columns, Form, Home, Metric, Pages, Picture, Place
 from vqa_client.benchmark import Prompt, Question, best_of, short_answer, tables, verbatim
-from vqa_client.images.documents import pages_of
+from vqa_client.images.find import pages_of
 from vqa_client.scoring.published.anls import anls_doc
 from vqa_client.scoring.short_answers import ARTICLE, NO_PUNCTUATION
 from vqa_client.scoring.number_words import digits_to
