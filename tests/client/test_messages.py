@@ -330,7 +330,6 @@ async def test_the_whole_message_of_the_check_before_a_run(
     session = Session(
         chat=cast(Any, SimpleNamespace(routes=SimpleNamespace(check=check), doubts=doubts)),
         model=model(),
-        endpoint=endpoint_playing(lambda *_: httpx2.Response(404)),
         server={"base_url": "http://server/v1", "models": list("abcdef")},
     )
     if hint:

@@ -53,17 +53,21 @@ MOST_LISTED = 20
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """The client, its model's settings, the first server's endpoint, and the record of the server for the run file.
+    """The client, its model's settings, and the record of the server for the run file.
 
     `choosing` keeps the clients that constrain replies to labels.
     """
 
     chat: ChatClient
     model: ModelSettings
-    endpoint: Endpoint
     server: dict[str, Any]
     choosing: "dict[Choosing, ChoosingClient]" = {}
     prompt_limit: int | None = None
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The first server's."""
+        return self.chat.routes.all[0].endpoint
 
 
 @asynccontextmanager
@@ -94,8 +98,7 @@ async def open_session(
             if settings.image_uuid != "off":  # the servers that know images by a uuid
                 uploads = ((route.address, route.uploads) for route in routes.all)
                 server["image_uuid"] = [address for address, of in uploads if of is not None and of.known is not None]
-            endpoint = routes.all[0].endpoint
-            yield Session(chat=chat, model=model, endpoint=endpoint, server=server, prompt_limit=prompt_limit)
+            yield Session(chat=chat, model=model, server=server, prompt_limit=prompt_limit)
 
 
 def reused(
