@@ -10,9 +10,12 @@ from itertools import pairwise
 from operator import add
 from typing import Any
 
+import msgspec
+
 from vqa_client.client.routes import Routes
 from vqa_client.client.session import Session
-from vqa_client.client.watching.metrics import AnsweredBy, MetricsReader
+from vqa_client.client.uploading.uploads import Counted
+from vqa_client.client.watching.metrics import MetricsReader
 from vqa_client.client.watching.server_memory import ask_memory_bytes, unsent_sockets
 from vqa_client.reports.bottleneck import limited_by
 from vqa_client.runner import Crew
@@ -24,15 +27,18 @@ KEPT = ("base_url", "fingerprint")
 
 
 class ServersOfStart:
-    """The servers during one start; made before the first question. `show` and `note` print a line."""
+    """The servers during one start; made before the first question, since the runs of one command share servers.
+
+    `show` and `note` print a line.
+    """
 
     def __init__(
         self, session: Session, settings: RunSettings, *, show: Callable[[str], None], note: Callable[[str], None]
     ) -> None:
-        routes = session.chat.routes
-        self._session = session
-        self._answered_by = AnsweredBy(routes)
-        self._metrics = MetricsReader(routes.all if settings.metrics else (), show=show, note=note)
+        self._session, self._routes = session, session.chat.routes.all
+        self._answered = [route.answered for route in self._routes]
+        self._uploaded = self._uploads()
+        self._metrics = MetricsReader(self._routes if settings.metrics else (), show=show, note=note)
         self.watch, self.queue = self._metrics.watch, self._metrics.queue
 
     async def last_look(self) -> dict[str, Any]:
@@ -40,15 +46,28 @@ class ServersOfStart:
         await self._metrics.last_look()
         memory = self._metrics.memory_bytes()
         if memory is None:  # each server is asked; if one doesn't report it, their sum is not known
-            routes = self._session.chat.routes.all
-            sizes = await asyncio.gather(*(ask_memory_bytes(route.endpoint) for route in routes))
+            sizes = await asyncio.gather(*(ask_memory_bytes(route.endpoint) for route in self._routes))
             memory = None if None in sizes else sum(filter(None, sizes))
         return self._session.server | {"memory_bytes": memory}
 
     def described(self) -> dict[str, Any]:
-        """The servers in the entry of this start: each start may ask another server."""
-        asked = {name: self._session.server.get(name, "not checked") for name in KEPT}
-        return {"server": asked} | self._answered_by.described() | self._metrics.described()
+        """The servers in the entry of this start: each start may ask another server.
+
+        Answers are counted by server if there are several, images if some are not sent as bytes.
+        """
+        record: dict[str, Any] = {"server": {name: self._session.server.get(name, "not checked") for name in KEPT}}
+        if len(self._routes) > 1:
+            answered = Counter[str]()  # without keys, addresses may be equal
+            for route, before in zip(self._routes, self._answered, strict=True):
+                answered[route.address] += route.answered - before
+            record["answered_by"] = dict(answered)
+        if any(route.uploads is not None for route in self._routes):
+            record["uploads"] = {name: count - self._uploaded[name] for name, count in self._uploads().items()}
+        return record | self._metrics.described()
+
+    def _uploads(self) -> dict[str, int]:
+        counts = [msgspec.to_builtins(route.uploads.counted) for route in self._routes if route.uploads is not None]
+        return {name: sum(count[name] for count in counts) for name in Counted.__struct_fields__}
 
 
 _STEPS = 200

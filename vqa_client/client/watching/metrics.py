@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from vqa_client.client.allowance import number
 from vqa_client.client.probe import why_unreached
-from vqa_client.client.routes import Route, Routes
-from vqa_client.client.uploading.uploads import Counted
+from vqa_client.client.routes import Route
 from vqa_client.client.watching.server_memory import memory_bytes
 from vqa_client.errors import UNDECODABLE
 
@@ -116,30 +115,6 @@ def _mlx(body: bytes) -> Scrape | None:
         "generation_tokens": metrics.summary.generated_tokens_total,
     }
     return Scrape(running=metrics.summary.in_flight - waiting, waiting=waiting, counters=counters)
-
-
-class AnsweredBy:
-    """Counts a run's answers by server, from its creation on: several runs of one command share their servers."""
-
-    def __init__(self, routes: Routes) -> None:
-        self._routes = routes
-        self._answered = [route.answered for route in routes.all]
-        self._counted = self._counts()
-
-    def described(self) -> dict[str, Any]:
-        """The counts for the run file; nothing for one server that gets images as bytes."""
-        record: dict[str, Any] = {}
-        if len(self._routes.all) > 1:
-            answered = record["answered_by"] = dict.fromkeys((route.address for route in self._routes.all), 0)
-            for route, before in zip(self._routes.all, self._answered, strict=True):
-                answered[route.address] += route.answered - before  # `+=`: without keys, addresses may be equal
-        if any(route.uploads is not None for route in self._routes.all):
-            record["uploads"] = {name: count - self._counted[name] for name, count in self._counts().items()}
-        return record
-
-    def _counts(self) -> dict[str, int]:
-        each = [msgspec.to_builtins(route.uploads.counted) for route in self._routes.all if route.uploads is not None]
-        return {name: sum(counts[name] for counts in each) for name in Counted.__struct_fields__}
 
 
 FIRST_S, SHARE, EVERY_S = 1.0, 0.2, 5.0
