@@ -25,7 +25,7 @@ from vqa_client.client.session import (
     open_session,
     reused,
 )
-from vqa_client.client.uploading.choose import name_suffix
+from vqa_client.client.uploading.uploads import name_suffix
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import DataError, OutputError, ServerAway, ServerUnusable, UsageError, VqaClientError
 from vqa_client.model_config import ModelSettings

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.client.uploading.choose import name_suffix
-from vqa_client.client.uploading.uploads import WORTH_WAITING_BYTES, KnownImages, Uploads
+from vqa_client.client.uploading.uploads import WORTH_WAITING_BYTES, KnownImages, Uploads, name_suffix
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Image
 

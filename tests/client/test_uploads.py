@@ -32,8 +32,8 @@ from tests.fakes.words import (
 )
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.session import Session, open_session
-from vqa_client.client.uploading.choose import name_suffix
 from vqa_client.client.uploading.file_proof import FileProof
+from vqa_client.client.uploading.uploads import name_suffix
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings

@@ -14,7 +14,7 @@ from vqa_client.client.probe import wait_for_server
 from vqa_client.client.probing.identity import ShortCheck, short_check
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.routes import Route, Routes
-from vqa_client.client.uploading.choose import find_uploads
+from vqa_client.client.uploading.uploads import find_uploads
 from vqa_client.client.url import candidates, without_secrets
 from vqa_client.errors import ServerAway, ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
