@@ -34,7 +34,6 @@ _NO_PARTS = b"{}"
 class Error(Struct):
     """The part of an error that decides whether a failed question is asked again."""
 
-    http_status: int | None = None
     transient: bool = False
 
 

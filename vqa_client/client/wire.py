@@ -54,7 +54,6 @@ class _Reply(Struct):
     error: Any = None
     object: Any = None
     model: Any = None
-    code: Any = None
 
 
 _NO_LOGPROB = 1e6
