@@ -12,6 +12,7 @@ from tests.images.corruptions.drawings import drawn
 from vqa_client.errors import UsageError
 from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, PROFILES, Profile, chosen, corrupt, named
 from vqa_client.images.corruptions.table import milder_levels
+from vqa_client.scoring.robustness import class_of
 
 FOLDERS = (
     *("Shot-noise", "Gaussian-noise", "Impulse-noise", "Speckle-noise", "Defocus-blur", "Zoom-Blur", "Snow"),
@@ -37,7 +38,7 @@ def test_there_are_fourteen_with_five_levels_and_the_benchmark_s_folders() -> No
 
 def test_classes_are_those_that_reports_use() -> None:
     classes = [*["Noise"] * 4, *["Blur"] * 2, "Weather", *["Image Attribute"] * 3, *["Physical"] * 2, *["Digital"] * 2]
-    assert [row.class_ for row in CORRUPTIONS.values()] == [*classes, "Other", "Other"]
+    assert [*map(class_of, CORRUPTIONS)] == [*classes, "Other", "Other"]
 
 
 def test_the_profiles_differ_in_the_levels_of_two_and_in_how_two_round() -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.images.corruptions import formulas, physical
-from vqa_client.scoring.robustness import class_of, known_name
+from vqa_client.scoring.robustness import known_name
 
 Profile = Literal["vqa-vrb", "imagenet-c"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
@@ -29,21 +29,11 @@ class Way(Struct, frozen=True):
 
 
 class Corruption(Struct, frozen=True):
-    """One row: the name, the name of its folder, the functions, and the cost.
-
-    `cost` is "dear" if a 640 x 480 image takes 12 to 15 ms of CPU, "cheap" if it takes 1 to 10; the exception is
-    ImageNet-C's shot noise with 40.
-    """
+    """One row: the name, the name of its folder, and the functions."""
 
     name: str
     folder: str
     ways: dict[Profile, Way]
-    cost: Literal["cheap", "dear"] = "cheap"
-
-    @property
-    def class_(self) -> str:
-        """Its class in VQA-VRB."""
-        return class_of(self.name)
 
     def levels(self, profile: Profile = "vqa-vrb") -> range:
         """The levels, from 1; level 0 is the clean image."""
@@ -90,13 +80,11 @@ _ROWS = (
         "defocus_blur",
         "Defocus-blur",
         _both(formulas.defocus_blur, (3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
-        cost="dear",
     ),
     Corruption(
         "zoom_blur",
         "Zoom-Blur",
         _both(formulas.zoom_blur, (1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03)),
-        cost="dear",
     ),
     Corruption(
         "snow",
