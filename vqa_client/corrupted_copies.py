@@ -17,6 +17,7 @@ from msgspec import Struct
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError, QuestionFailed, UsageError
 from vqa_client.files import natural_key, replacing
 from vqa_client.images.corruptions import CORRUPTIONS, Profile, Variant, chosen, codec, needs_extra
+from vqa_client.images.corruptions.codec import AppliedCorruption
 from vqa_client.images.decide import RefusedImage, file_key, read
 from vqa_client.images.find import IMAGE_SUFFIXES
 from vqa_client.parallel import in_processes
@@ -142,9 +143,10 @@ def _files(job: CopyJob) -> Iterator[tuple[str, bytes]]:
     data = _read(path)
     pixels, digest = codec.decoded(data, path), sha256(data).hexdigest()
     for variant in job.variants:
-        made = codec.corrupted(
-            pixels, variant.name, variant.level, profile=settings.profile, seed=settings.seed, digest=digest, path=path
+        corruption = AppliedCorruption(
+            name=variant.name, level=variant.level, profile=settings.profile, seed=settings.seed
         )
+        made = codec.corrupted(pixels, corruption, digest=digest, path=path)
         if settings.format == "png":
             encoded = codec.encoded_png(made, variant.name)
         else:

@@ -12,8 +12,9 @@ from PIL import Image as Pillow
 from tests.images.corruptions.drawings import corrupted_png
 from vqa_client.data_url import LIMIT_BYTES
 from vqa_client.errors import QuestionFailed, VqaClientError
-from vqa_client.images.corruption_job import AppliedCorruption, CorruptionJob, make
+from vqa_client.images.corruption_job import CorruptionJob, make
 from vqa_client.images.corruption_pool import CorruptedImages
+from vqa_client.images.corruptions.codec import AppliedCorruption
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from vqa_client.data_url import LRUCache
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.corruptions import Profile, codec
+from vqa_client.images.corruptions import codec
+from vqa_client.images.corruptions.codec import AppliedCorruption
 from vqa_client.images.decide import Decision, FileKey, RefusedImage, decide, file_key, read
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
@@ -19,15 +20,6 @@ if TYPE_CHECKING:
 
 OPENED_BYTES = 64 << 20
 """Pixels that a process keeps in memory: those of 70 photographs, or of a document of 20 pages."""
-
-
-class AppliedCorruption(Struct, frozen=True, kw_only=True):
-    """One corruption at one level, of one profile, for a run's seed."""
-
-    name: str
-    level: int
-    profile: Profile
-    seed: int
 
 
 class CorruptionJob(Struct, frozen=True, kw_only=True):
@@ -85,15 +77,7 @@ def _open(job: CorruptionJob) -> _Opened | Decision:
 def _corrupted_image(corruption: AppliedCorruption, opened: _Opened) -> Image:
     image = opened.image
     digest = image.file_sha256 or image.sha256
-    pixels = codec.corrupted(
-        opened.pixels,
-        corruption.name,
-        corruption.level,
-        profile=corruption.profile,
-        seed=corruption.seed,
-        digest=digest,
-        path=opened.key[0],
-    )
+    pixels = codec.corrupted(opened.pixels, corruption, digest=digest, path=opened.key[0])
     encoded = codec.encoded_png(pixels, corruption.name)
     name = f"{corruption.name}:{corruption.level}:{corruption.profile}:{corruption.seed}"
     return replace(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from vqa_client.errors import unreadable
 from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, Profile, needs_extra
-from vqa_client.images.corruptions.codec import corrupted, decoded
+from vqa_client.images.corruptions.codec import AppliedCorruption, corrupted, decoded
 from vqa_client.plots.style import WIDTH_IN, figure, save, styled, titled
 from vqa_client.tables.inside import open_image
 
@@ -65,7 +65,8 @@ def _sheet(data: bytes, *, profile: Profile, seed: int, path: str) -> tuple["Pix
     sheet = np.full((down * (tile[0] + GAP_PX) - GAP_PX, across * (tile[1] + GAP_PX) - GAP_PX, 3), WHITE, np.uint8)
     for row, name in enumerate(FOURTEEN):
         for level in (0, *CORRUPTIONS[name].levels(profile)):
-            image = corrupted(pixels, name, level, profile=profile, seed=seed, digest=digest, path=path)
+            corruption = AppliedCorruption(name=name, level=level, profile=profile, seed=seed)
+            image = corrupted(pixels, corruption, digest=digest, path=path)
             top, left = row * (tile[0] + GAP_PX), level * (tile[1] + GAP_PX)
             sheet[top : top + tile[0], left : left + tile[1]] = _resized(image, tile)
     return sheet, tile

@@ -36,5 +36,6 @@ def corrupted_png(
 ) -> bytes:
     """An image file's corrupted copy: what every way of making one has to give."""
     digest, pixels = sha256(data).hexdigest(), codec.decoded(data, path)
-    made = codec.corrupted(pixels, name, level, profile=profile, seed=seed, digest=digest, path=path)
+    wanted = codec.AppliedCorruption(name=name, level=level, profile=profile, seed=seed)
+    made = codec.corrupted(pixels, wanted, digest=digest, path=path)
     return codec.encoded_png(made, name)

@@ -5,6 +5,8 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from vqa_client.errors import QuestionFailed, UsageError
 from vqa_client.images import recode
 from vqa_client.images.corruptions.table import Profile, named
@@ -90,18 +92,27 @@ def prepare_process() -> None:
         mallopt(_M_TRIM_THRESHOLD, 128 << 20)
 
 
-def corrupted(
-    pixels: "Pixels", name: str, level: int, *, profile: Profile, seed: int, digest: str, path: str
-) -> "Pixels":
-    """Apply `corrupt` with the seed that `image_seed` gives for the run's `seed` and the image file's `digest`.
+class AppliedCorruption(Struct, frozen=True, kw_only=True):
+    """One corruption at one level, of one profile, for a run's seed."""
+
+    name: str
+    level: int
+    profile: Profile
+    seed: int
+
+
+def corrupted(pixels: "Pixels", corruption: AppliedCorruption, *, digest: str, path: str) -> "Pixels":
+    """Apply `corrupt` with the seed that `image_seed` gives for the run's seed and the image file's `digest`.
 
     Raises QuestionFailed "bad_image", naming `path`, for an image that OpenCV can't process, such as one with a side
     above 32,766 pixels.
     """
     import cv2
 
+    name, level = corruption.name, corruption.level
     try:
-        return corrupt(pixels, name, level, profile=profile, seed=image_seed(seed, digest, name, level))
+        seed = image_seed(corruption.seed, digest, name, level)
+        return corrupt(pixels, name, level, profile=corruption.profile, seed=seed)
     except (cv2.error, MemoryError) as error:
         height, width = pixels.shape[:2]
         reason = str(getattr(error, "err", "") or "memory ran out")
