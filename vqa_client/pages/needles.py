@@ -88,17 +88,15 @@ def write_needles(
         for _ in records:
             pass
     else:
-        _write_list(output, records, lambda: hidden.check(source))
-    hidden.check(source)
+        _write_list(output, records)
     return Hidden(documents=hidden.documents, needles=hidden.documents * num_secrets, left_out=hidden.left_out)
 
 
-def _write_list(path: Path, records: Iterator[NeedleRecord], check: Callable[[], None]) -> None:
+def _write_list(path: Path, records: Iterator[NeedleRecord]) -> None:
     with replacing(path) as file:
         for number, record in zip(count(), records):
             indented = msgspec.json.format(encode(record), indent=1).replace(b"\n", b"\n ")
             file.write((b",\n " if number else b"[\n ") + indented)
-        check()
         file.write(b"\n]\n")
 
 
@@ -109,6 +107,7 @@ class _Counted:
         self.left_out: dict[str, list[str]] = {}
 
     def records(self, data: DataFile, seed: int, advance: Callable[[int], None]) -> Iterator[NeedleRecord]:
+        """The records with needles; raises DataError after the last one if there are none."""
         names: set[str] = set()
         for index, record in data.records():
             row = _checked_row(data, index, record, names)
@@ -119,11 +118,9 @@ class _Counted:
                 self.documents += 1
                 yield made
             advance(1)
-
-    def check(self, source: Path) -> None:
         if not self.documents:
             reasons = ", ".join(f"{len(ids)} {reason.replace('_', ' ')}" for reason, ids in self.left_out.items())
-            raise DataError(f"{source}: no document has room for {self.num_secrets} needles: {reasons}", hint=_HINT)
+            raise DataError(f"{data.path}: no document has room for {self.num_secrets} needles: {reasons}", hint=_HINT)
 
 
 def _checked_row(data: DataFile, index: int, record: bytes, names: set[str]) -> _Row:

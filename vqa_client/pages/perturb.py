@@ -40,15 +40,6 @@ RULES = 1
 """Increased when the same perturbation of the same page gives other pixels."""
 
 
-class PerturbRecipe(Struct, frozen=True, kw_only=True):
-    """The folder of clean pages, the perturbations, the output with a folder for each, and the random seed."""
-
-    source: Path
-    output: Path
-    perturbations: tuple[Perturbation, ...]
-    seed: int
-
-
 class PerturbedForm(Struct, frozen=True, kw_only=True):
     """A perturbed form of a page, on disk."""
 
@@ -69,20 +60,22 @@ def page_name(name: str) -> str:
     return os.path.splitext(name)[0] + ".png"
 
 
-def make_page(recipe: PerturbRecipe, name: str) -> PerturbedPage:
+def make_page(
+    name: str, *, source: Path, output: Path, perturbations: tuple[Perturbation, ...], seed: int
+) -> PerturbedPage:
     """Make the missing forms of one page; raises DataError for a page that can't be read, UsageError for the output."""
-    path = recipe.source / name
+    path = source / name
     data = page_bytes(path)
     digest = hashlib.sha256(data)
     pixels: Image | None = None
     forms = []
-    for perturbation in recipe.perturbations:
-        target = recipe.output / perturbation.folder / IMAGES / page_name(name)
-        stamp = _stamp(perturbation, recipe.seed, digest.hexdigest())
+    for perturbation in perturbations:
+        target = output / perturbation.folder / IMAGES / page_name(name)
+        stamp = _stamp(perturbation, seed, digest.hexdigest())
         made = _finished_page(target, stamp)
         if is_new := made is None:
             pixels = pixels or read_page(data, os.fspath(path))
-            made = png(form(pixels, perturbation, recipe.seed, path), stamp)
+            made = png(form(pixels, perturbation, seed, path), stamp)
             with replacing(target) as file:
                 file.write(made)
         forms.append(PerturbedForm(sha256=hashlib.sha256(made).digest(), size_bytes=len(made), is_new=is_new))
@@ -164,8 +157,8 @@ def perturb_pages(
     """
     _check(source, output, perturbations)
     tallies = [_Tally(output / perturbation.folder) for perturbation in perturbations]
-    recipe = PerturbRecipe(source=source.path, output=output, perturbations=perturbations, seed=seed)
-    with closing(in_processes(partial(make_page, recipe), source.names, workers=workers)) as pages:
+    make = partial(make_page, source=source.path, output=output, perturbations=perturbations, seed=seed)
+    with closing(in_processes(make, source.names, workers=workers)) as pages:
         for page in pages:
             for tally, form in zip(tallies, page.forms, strict=True):
                 tally.add(page.source_sha256, form)
