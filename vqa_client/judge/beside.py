@@ -49,9 +49,8 @@ def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[JudgeLog]:
             hint="ask it first; without --judge all judges of the run are taken",
         )
     logs = list(log_by_judge.values()) or judges_beside(run.log, settings.kind)
-    judges = [read_judge(log, settings.kind) for log in logs]
-    judges = sorted((judge for judge in judges if judge.scores), key=lambda judge: judge.name)
-    return [*judges, majority(judges, settings.kind)] if len(judges) > 1 else judges
+    judges = with_majority([read_judge(log, settings.kind) for log in logs], settings.kind)
+    return [judge for judge in judges if judge.scores]
 
 
 def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str, Prices] = {}) -> Judges:
@@ -97,12 +96,10 @@ def _columns(
 ) -> tuple[RunReplies, list[JudgeScores]]:
     """The columns of the run and of each judge, and last of their majority if there are several."""
     variants, benchmark = run.records.variants, run.run.benchmark
-    all_judges = sorted((read_judge(judge, run.kind, prices) for judge in judges), key=lambda judge: judge.name)
-    used = [judge for judge in all_judges if judge.scores]  # a judge that fails its controls has none
-    with_majority = all_judges if len(used) < 2 else [*all_judges, majority(used, run.kind)]
+    all_judges = with_majority([read_judge(judge, run.kind, prices) for judge in judges], run.kind)
     has_totals = benchmark.judge is not None and (len(variants) < 2 or bool(same_question(variants)))
     totals = [total for total in benchmark.totals if not total.on] if has_totals else []
-    columns, judge_columns = RunReplies(), [JudgeScores(judge, variants, totals) for judge in with_majority]
+    columns, judge_columns = RunReplies(), [JudgeScores(judge, variants, totals) for judge in all_judges]
     names: dict[str, str] = {}
     for _, of_question in groupby(run.all_records(), key=lambda pair: pair[0].id):
         replies: list[ScoredReply] = []
@@ -117,6 +114,13 @@ def _columns(
     for column in judge_columns:
         column.judge = replace(column.judge, scores={}, sure={})
     return columns, judge_columns
+
+
+def with_majority(judges: Sequence[JudgeLog], kind: JudgeKind) -> list[JudgeLog]:
+    """The judges by name, and last their majority if several have verdicts: one that fails its controls has none."""
+    used = [judge for judge in judges if judge.scores]
+    of_all = [majority(used, kind)] if len(used) > 1 else []
+    return [*sorted(judges, key=lambda judge: judge.name), *of_all]
 
 
 def majority(judges: Sequence[JudgeLog], kind: JudgeKind) -> JudgeLog:
