@@ -41,7 +41,7 @@ class Overflow(Struct, frozen=True, kw_only=True):
     tokens: int
 
 
-class ExpectedRun(Struct, frozen=True, kw_only=True):
+class ExpectedRun(Struct, kw_only=True):
     """The estimate for one plan; `requests` don't include the `kept` questions, which an earlier start has answered.
 
     `sent_bytes` counts each image as base64, once for each question. `unreadable` names files that are not images;
@@ -49,14 +49,14 @@ class ExpectedRun(Struct, frozen=True, kw_only=True):
     """
 
     title: str
-    requests: int
-    kept: int
-    images: int
-    sent_bytes: int
-    image_tokens: int
-    text_tokens: int
-    overflows: tuple[Overflow, ...]
-    unreadable: tuple[str, ...]
+    requests: int = 0
+    kept: int = 0
+    images: int = 0
+    sent_bytes: int = 0
+    image_tokens: int = 0
+    text_tokens: int = 0
+    overflows: tuple[Overflow, ...] = ()
+    unreadable: tuple[str, ...] = ()
     batches: int = 0
     max_tokens: int
 
@@ -111,10 +111,8 @@ async def _find_context_length(
 
 def _estimate(plan: Plan, settings: RunSettings, context_length: int | None, max_tokens: int) -> ExpectedRun:
     """The estimate for a plan; `max_tokens` counts unless the plan's own requests limit replies."""
-    size_of = _image_sizer(settings)
-    max_tokens = plan.task.parameters.get("max_tokens", max_tokens)
-    counter, kept = TokenCounter(), answered_before(plan, settings)
-    requests = images = sent_bytes = image_tokens = text_tokens = 0
+    run = ExpectedRun(title=plan.title, max_tokens=plan.task.parameters.get("max_tokens", max_tokens))
+    size_of, counter, kept = _image_sizer(settings), TokenCounter(), answered_before(plan, settings)
     batches = Sizes(PartSize(settings.batch_bytes, settings.batch_lines))
     overflows: dict[str, Overflow] = {}
     unreadable: dict[str, None] = {}
@@ -128,29 +126,20 @@ def _estimate(plan: Plan, settings: RunSettings, context_length: int | None, max
         sizes = [size_of(path) for path in paths]
         unreadable |= dict.fromkeys(path for path, size in zip(paths, sizes, strict=True) if size is None)
         of_text, of_images = counter.count(prompt, stop=inf), sum(size[1] for size in sizes if size)
-        tokens_used = of_text + of_images + max_tokens
+        tokens_used = of_text + of_images + run.max_tokens
         if context_length and tokens_used > context_length:
             overflows[question.id] = Overflow(question_id=question.id, tokens=tokens_used)
-        requests += 1
-        images += len(paths)
         size_bytes = len(prompt.encode("utf-8", "surrogatepass")) + sum(size[0] for size in sizes if size)
         batches.add(size_bytes + LINE_BYTES + IMAGE_BYTES * len(paths))
-        sent_bytes += size_bytes
-        image_tokens += of_images
-        text_tokens += of_text
-    return ExpectedRun(
-        title=plan.title,
-        requests=requests,
-        kept=plan.loaded.count - requests,
-        images=images,
-        sent_bytes=sent_bytes,
-        image_tokens=image_tokens,
-        text_tokens=text_tokens,
-        overflows=tuple(overflows.values()),
-        unreadable=tuple(unreadable),
-        batches=batches.parts if settings.by_batches else 0,
-        max_tokens=max_tokens,
-    )
+        run.requests += 1
+        run.images += len(paths)
+        run.sent_bytes += size_bytes
+        run.image_tokens += of_images
+        run.text_tokens += of_text
+    run.kept = plan.loaded.count - run.requests
+    run.overflows, run.unreadable = tuple(overflows.values()), tuple(unreadable)
+    run.batches = batches.parts if settings.by_batches else 0
+    return run
 
 
 def answered_before(plan: Plan, settings: RunSettings) -> set[Key]:

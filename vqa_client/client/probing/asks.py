@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import msgspec
@@ -17,6 +17,9 @@ from vqa_client.client.probe import json_object
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Completion, Image, Request, Status
+
+if TYPE_CHECKING:
+    from PIL import Image as PillowImage
 
 
 class ProbeReply(Struct, frozen=True, kw_only=True):
@@ -113,10 +116,7 @@ def draw_sentence(words: str, side_px: int = PAGE_PX) -> bytes:
     return _png(picture)
 
 
-def _png(picture: object) -> bytes:
-    from PIL import Image
-
-    assert isinstance(picture, Image.Image)
+def _png(picture: "PillowImage.Image") -> bytes:
     file = BytesIO()
     picture.save(file, "PNG")
     return file.getvalue()
