@@ -35,7 +35,7 @@ from vqa_client.errors import (
 from vqa_client.evaluation import Interrupted, ModelsFailed, arun_several
 from vqa_client.files import private_folder, replacing
 from vqa_client.records import is_settled
-from vqa_client.reports.log_reader import LogReader, run_file_of
+from vqa_client.reports.log_reader import LogReader
 from vqa_client.reports.report import Report
 from vqa_client.runner import until_stopped
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
@@ -122,7 +122,7 @@ class InFolder:
             if any(not isinstance(error, Busy) for error in failed.errors.values()):
                 raise
             return False
-        runs = [RunPaths(report.log, run_file_of(report.log), report.log) for report in reports]
+        runs = [RunPaths.of_log(report.log) for report in reports]
         self._known = [(paths.whole, file) for paths in runs if (file := RunFile.read(paths.run))]
         return True
 

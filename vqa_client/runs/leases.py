@@ -55,15 +55,17 @@ class Leases:
 
     def check(self) -> None:
         """Raise UsageError if two workers could get one shard, or if the address has shards of another division."""
-        name, words = (
-            f"check/{secrets.token_hex(8)}",
-            f"{self._address} has no conditional writes: two workers could get one shard",
-        )
+        name = f"check/{secrets.token_hex(8)}"
+        words = f"{self._address} has no conditional writes: two workers could get one shard"
         try:
             tag = self._put(name, b"1", "create")
-            if not tag or self._put(name, b"2", "create") or not self._put(name, b"3", {"e_tag": tag}):
-                raise UsageError(words, hint=_WITHOUT)
-            if self._put(name, b"4", {"e_tag": tag}):
+            stale = {"e_tag": tag}
+            if (
+                not tag
+                or self._put(name, b"2", "create")
+                or not self._put(name, b"3", stale)
+                or self._put(name, b"4", stale)
+            ):
                 raise UsageError(words, hint=_WITHOUT)
             self._delete([name])
             others = {int(of) for of in re.findall(r"-of-(\d+)", " ".join(self._list("leases")))} - {self._of}

@@ -13,7 +13,7 @@ from vqa_client.client.session import named_model
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.log_lines import check_run, numbered
 from vqa_client.records import RecordLog, is_settled
-from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader, files_below, run_file_of
+from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader, files_below
 from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
@@ -56,18 +56,18 @@ def merge_folder(folder: Path, *, partial: bool, tidy: bool, note: Note) -> Iter
     if not logs:
         problem = "has no shard of a run" if folder.exists() else "does not exist"
         raise DataError(f"{folder} {problem}", hint="--shard K/N writes NAME.shard-K-of-N.records.jsonl")
-    commands: dict[tuple[str, Path], list[RunPaths]] = {}
+    commands: dict[tuple[str, Path], list[_Part]] = {}
     for whole in dict.fromkeys(log.with_name(SHARD.sub("", log.name)) for log in logs):
-        paths = RunPaths(whole, run_file_of(whole), whole)
-        for part in _parts(paths)[:1]:
-            commands.setdefault((repr(_undivided_settings(part)), whole.parent), []).append(paths)
-    for runs in commands.values():
-        yield _merge_command(runs, partial=partial, tidy=tidy, note=note)
+        for part in _parts(RunPaths.of_log(whole))[:1]:
+            commands.setdefault((repr(_undivided_settings(part)), whole.parent), []).append(part)
+    for first_parts in commands.values():
+        yield _merge_command(first_parts, partial=partial, tidy=tidy, note=note)
 
 
-def _merge_command(runs: Sequence[RunPaths], *, partial: bool, tidy: bool, note: Note) -> Merged:
-    file = _parts(runs[0])[0].file
-    settings = _undivided_settings(_parts(runs[0])[0])
+def _merge_command(first_parts: Sequence[_Part], *, partial: bool, tidy: bool, note: Note) -> Merged:
+    """Merge the runs of one command, given by a shard of each."""
+    file, settings = first_parts[0].file, _undivided_settings(first_parts[0])
+    runs = [part.paths.whole for part in first_parts]
     model = dataclasses.replace(file.model(), system_prompt=file.identity.get("system"))
     try:
         plans = [plan for config in settings.configs for plan in make_plans(settings, config, model, note)]
@@ -78,7 +78,7 @@ def _merge_command(runs: Sequence[RunPaths], *, partial: bool, tidy: bool, note:
         plan = next((candidate for candidate in plans if candidate.paths.log.name == paths.log.name), None)
         if plan is None:
             raise UsageError(f"{paths.log.name} is not a run of {settings.benchmark}", hint="was it renamed?")
-        here = RunPaths(paths.log.with_name(plan.paths.report.name), paths.run, paths.log)
+        here = RunPaths(paths.log.with_name(plan.paths.report.name), paths.stem)
         reports.append(merge(replace(plan, paths=here), settings, partial=partial, tidy=tidy, note=note))
     if len(reports) == len(plans):
         finish(plans, reports, {}, note)

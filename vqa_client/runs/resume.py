@@ -32,47 +32,52 @@ SCORED_AGAIN = "the scoring or the data file has changed: saved replies are scor
 
 
 class RunPaths(Struct, frozen=True):
-    """The three files of a run: the report, and beside it the run file and the record log.
+    """The three files of a run: the report, and beside it the run file and the record log, whose names have a `stem`.
 
     "{started}" in a report's name stands for the date of the run's first start.
     """
 
     report: Path
-    run: Path
-    log: Path
+    stem: str
 
     @classmethod
     def beside(cls, report: Path) -> "RunPaths":
         """The files of the report at this path; the run file and the log have its name without the date."""
-        undated = report.with_name(report.name.replace("_{started}", ""))
-        return cls(report, undated.with_suffix(".run.json"), undated.with_suffix(".records.jsonl"))
+        return cls(report, Path(report.name.replace("_{started}", "")).stem)
+
+    @classmethod
+    def of_log(cls, log: Path) -> "RunPaths":
+        """The files of the run with this log, where its report doesn't matter."""
+        return cls(log, log.name.removesuffix(LOG_ENDING))
+
+    @property
+    def run(self) -> Path:
+        return self.report.with_name(f"{self.stem}.run.json")
+
+    @property
+    def log(self) -> Path:
+        return self.report.with_name(f"{self.stem}{LOG_ENDING}")
 
     def shard(self, number: int, of: int) -> "RunPaths":
         """The files of a shard, beside those of the run; the report of a shard is never written."""
         mark = f".shard-{number}-of-{of}"
-        stem = self.log.name.removesuffix(LOG_ENDING)
-        return RunPaths(
-            self.report.with_name(f"{self.report.name}{mark}"),
-            self.run.with_name(f"{stem}{mark}.run.json"),
-            self.log.with_name(f"{stem}{mark}{LOG_ENDING}"),
-        )
+        return RunPaths(self.report.with_name(f"{self.report.name}{mark}"), f"{self.stem}{mark}")
 
     @property
     def whole(self) -> "RunPaths":
         """The files of the whole run, if these are the files of a shard; else these files."""
-        paths = (path.with_name(SHARD.sub("", path.name)) for path in (self.report, self.run, self.log))
-        return RunPaths(*paths)
+        return RunPaths(self.report.with_name(SHARD.sub("", self.report.name)), SHARD.sub("", self.stem))
 
     def shards(self) -> list[tuple[Shard, "RunPaths"]]:
         """The shards of this run that have a log, in order."""
-        stem = glob.escape(self.log.name.removesuffix(LOG_ENDING))
-        marks = (SHARD.search(path.name) for path in self.log.parent.glob(f"{stem}.shard-*-of-*{LOG_ENDING}"))
-        shards = sorted(Shard(int(mark[1]), int(mark[2])) for mark in marks if mark)
+        logs = self.log.parent.glob(f"{glob.escape(self.stem)}.shard-*-of-*{LOG_ENDING}")
+        marks = (SHARD.search(log.name) for log in logs)
+        shards = (Shard(int(mark[1]), int(mark[2])) for mark in marks if mark)
         return [(shard, self.shard(*shard)) for shard in sorted(shards, key=lambda shard: (shard.of, shard.number))]
 
     def otherwise_divided(self) -> list["RunPaths"]:
         """Files of the same run, undivided or divided in another way, that may have answers to the same questions."""
-        mark, whole = SHARD.search(self.log.name), self.whole
+        mark, whole = SHARD.search(self.stem), self.whole
         others = [paths for shard, paths in whole.shards() if mark is None or shard.of != int(mark[2])]
         return [*([] if mark is None or not whole.log.exists() else [whole]), *others]
 

@@ -184,7 +184,7 @@ def _paths(report: Path) -> RunPaths:
     if paths.run.exists():
         return paths
     undated = RunPaths.beside(report.with_name(_DATE.sub("", report.name)))
-    return RunPaths(report, undated.run, undated.log) if undated.run.exists() else paths
+    return RunPaths(report, undated.stem) if undated.run.exists() else paths
 
 
 def _files(folder: Path) -> list[Path]:
