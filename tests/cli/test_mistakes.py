@@ -344,7 +344,7 @@ def test_lines_break_between_words_and_commands_stay_whole() -> None:
     assert folded(line, 0) == line
     assert folded("  a: 0.0 in a.json,\n  b: 0.5", 10) == "  a: 0.0\n  in\n  a.json,\n  b: 0.5"
     assert folded("a well-known word-by-word", 10) == "a\nwell-known\nword-by-word"
-    assert folded("one two\nthree four", 8) == "one two\nthree\nfour"
+    assert folded("one\ntwo three four", 10) == "one\ntwo three\nfour"
     command = f"stopped. Resume with: vqa-client mc --data {'x' * 80} -o r"
     assert folded(command, 60) == command
 

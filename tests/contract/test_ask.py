@@ -347,13 +347,14 @@ def test_a_written_benchmark_file_reads_the_detected_columns(
 
 def test_a_column_of_files_is_the_image_under_any_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bilder").mkdir()
-    (tmp_path / "bilder/1.png").write_bytes(draw(1))
+    for name, content in (("1.png", draw(1)), ("2.png", b"not an image")):
+        (tmp_path / "bilder" / name).write_bytes(content)
     path = tmp_path / "fragen.csv"
-    path.write_text("Bild,Frage,Antwort\n1.png,Farbe?,rot\n")
+    path.write_text("Bild,Frage,Antwort\n1.png,Farbe?,rot\n2.png,Form?,rund\n")
     options = ["--question", "Frage", "--images", str(tmp_path / "bilder"), "--dry_run"]
     assert ask(path, "http://127.0.0.1:1", *options) == 0
     said = capsys.readouterr()
-    assert "[image 1: 1.png" in said.out
+    assert {"[image 1: 1.png 24x16, 0.1 KB]", "[image 1: 2.png, which can't be read]"} <= {*said.out.splitlines()}
     assert "  image     column `Bild`, whose values are files\n  answer    none (--answer COLUMN)\n" in said.err
 
 

@@ -1,6 +1,7 @@
 """Data that `ask` refuses: the message names row and column, and nothing is asked."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from tests.contract.forms import draw
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import likeliest_token, oracle
 from vqa_client.tasks.ask.columns import Column, mapped
+from vqa_client.tasks.ask.survey import _columns
 
 HEAD = "image,question,A,B,answer\n"
 FAULTS = [
@@ -184,6 +186,13 @@ def test_options_that_do_not_fit_the_columns_are_errors(
     path.write_text("question,A,answer\nWhat?,x,y\n")
     assert ask(path, "http://127.0.0.1:1", *option) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_value_that_first_comes_late_is_known() -> None:
+    blocks = [["a"] * 16, ["a"] * 16, ["a"] * 15 + ["b"], [""]]
+    table: Any = SimpleNamespace(rows=lambda: enumerate({"shop": value} for block in blocks for value in block))
+    columns, rows = _columns([table])
+    assert (rows, columns["shop"].present, columns["shop"].values) == (49, 48, {"a", "b"})
 
 
 @pytest.mark.parametrize(("values", "is_group"), [(50, True), (51, False)])

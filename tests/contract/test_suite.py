@@ -73,7 +73,8 @@ def test_a_suite_asks_all_of_its_benchmarks_by_one_session_and_ends_with_one_tab
     out = capsys.readouterr().out
     assert "chartqa" in out
     assert "pope" in out
-    assert run_command(asked) == 0
+    assert run_command([*asked, "--json"]) == 0
+    assert [report["task"] for report in json.loads(capsys.readouterr().out)] == ["chartqa", "pope"]
     assert len(server.chats) == 12, "a finished suite asks nothing again"
     cells = {column["title"]: list(column["cells"].values()) for column in board(tmp_path / "out")["columns"]}
     assert [cell["value"] for cell in cells["chartqa"]] == [1.0]

@@ -209,6 +209,20 @@ def test_the_images_are_there(tmp_path: Path, fault_server: StartsServers) -> No
     assert pages.answer("image/99").status == 404
 
 
+def test_the_command_prints_how_many_are_labelled_before_and_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = Run(tmp_path, REPLIES).log
+    monkeypatch.setattr("vqa_client.cli.view.serve", lambda pages, port, sentence: give(pages, 0, "correct"))
+    capsys.readouterr()
+    assert run_command(["label", str(log)]) == 0
+    sheet = log.with_name("capitals.labels.csv")
+    assert capsys.readouterr().err == (
+        f"0 of 12 labelled in {sheet}\n"
+        f"1 of 12 labelled in {sheet}; vqa-client judge {log} --labels {sheet} --kind correct\n"
+    )
+
+
 def test_a_killed_server_has_lost_no_label(tmp_path: Path) -> None:
     """The server is a real process, so that it can be killed."""
     log = Run(tmp_path, REPLIES).log

@@ -2,12 +2,14 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from obstore.exceptions import GenericError
 
+from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.s3 import BUCKET, KEY, SECRET, store_of
 from tests.fakes.words import oracle
@@ -15,7 +17,7 @@ from tests.runs.sample import Sample
 from vqa_client import arun
 from vqa_client.errors import DataError, UsageError
 from vqa_client.runs.reopened import rescore
-from vqa_client.settings.declared import AskSettings
+from vqa_client.settings.declared import AskSettings, BenchmarkSettings
 from vqa_client.tables import objects
 
 pytestmark = pytest.mark.usefixtures("store_environment")
@@ -57,6 +59,25 @@ async def test_a_run_on_an_object_store_equals_the_run_on_files(
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY.encode() not in written
     assert SECRET.encode() not in written
+
+
+async def test_a_benchmarks_folder_in_a_store_is_read_in_its_form(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_sample("chartqa", tmp_path / "bucket/charts")
+    (tmp_path / "bucket/charts/notes.txt").touch()
+    server = fault_server("3")
+    with store_of(tmp_path / "bucket") as store:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", store.address)
+        given: dict[str, Any] = {"benchmark": "chartqa", "data": Path(f"s3://{BUCKET}/charts"), "api_key": None}
+        settings = BenchmarkSettings(**given, output=tmp_path / "out", base_url=server.base_url)
+        [report] = await arun(settings)
+        assert (report.summary.overall.total, report.failed) == (4, 0)
+        read = [name for name in store.asked if name.startswith("GET charts/")]
+        assert "GET charts/notes.txt" not in read
+        with pytest.raises(DataError, match=rf"^s3://{BUCKET}/charts has no data of this benchmark$") as caught:
+            await arun(replace(settings, benchmark="pope"))
+    assert caught.value.hint.startswith("known forms are ")
 
 
 @pytest.mark.parametrize("shots", [0, 1])

@@ -194,6 +194,9 @@ def test_images_of_a_column_belong_to_their_rows_in_any_order(
         for _ in range(2):
             with pytest.raises(LookupError, match=missing):
                 table.image(place)
+    monkeypatch.setattr("vqa_client.tables.parquet_table.MOST_BYTES", 6)
+    with pytest.raises(ValueError, match=r"^the image has 7 bytes; at most 6 are read$"):
+        table.image("0:image")
 
 
 def test_an_image_that_is_next_is_near_once_its_batch_was_read_ahead(

@@ -30,6 +30,7 @@ from vqa_client.tasks import (
     realworldqa,
     vstar,
 )
+from vqa_client.tasks.ask.benchmark import at_places
 from vqa_client.tasks.choices import ChoiceRow
 from vqa_client.types import Choosing, Question
 
@@ -93,6 +94,18 @@ def test_marks_move_with_their_choices() -> None:
 )
 def test_marks_are_numbered_on_loading(text: str, start: int, found: str) -> None:
     assert numbered(text, start) == found
+
+
+@pytest.mark.parametrize(
+    ("written", "columns", "marked"),
+    [
+        ("{right} or {left}? {image 2}", ("left", "right"), "<image 2> or <image 1>? <image 2>"),
+        ("{right} or {left}? {image}", ("left", "right"), "<image 2> or <image 1>? <image 3>"),
+        ("{photo}, {image}: {question}", ("photo",), "<image 1>, <image 2>: {question}"),
+    ],
+)
+def test_a_column_of_images_has_its_place_in_a_template(written: str, columns: tuple[str, ...], marked: str) -> None:
+    assert at_places(written, columns) == marked
 
 
 @pytest.mark.parametrize(

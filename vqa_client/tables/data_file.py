@@ -187,8 +187,8 @@ class _RecordPlaces(Struct, kw_only=True):
     def _in_list(self, end: int, records: list[Raw]) -> None:
         """Find the records of a list that begins at `end`; only commas and blanks are between them."""
         for record in records:
-            start = self.text.find(b"{", end)
-            if start < 0 or self.text[end:start].strip(_BLANK) != (b"," if self.starts else b"["):
+            start = self.text.find(b"{", end)  # without one it is -1, and the text up to there has the other value
+            if self.text[end:start].strip(_BLANK) != (b"," if self.starts else b"["):
                 raise self._error_at(end + 1, "not an object")
             end = start + len(record)
             self.starts.append(start)

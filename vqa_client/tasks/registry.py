@@ -316,7 +316,7 @@ def _entry(name: str, module: ModuleType, sha256: str = "") -> RegisteredBenchma
         raise UsageError(
             f"{module.__file__} declares no benchmark", hint="it assigns BENCHMARK, or defines benchmark(options)"
         )
-    options = next((kind for key, kind in get_type_hints(make).items() if key != "return"), None)
+    options = next(iter(get_type_hints(make).values()), None)
     if not (isinstance(options, type) and issubclass(options, RunSettings)):
         raise UsageError(
             f"{module.__file__}: benchmark(options) takes no options that extend BenchmarkSettings",

@@ -65,6 +65,8 @@ from vqa_client.scoring.explained_answer import read_phrase, read_sentence
         ),
         ('{"answer": "yes because it is wet"}', "yes", "it is wet"),
         ('{"answer": "yes", "reason": "it is w', "yes", "it is w"),
+        ('{"answer": "yes because", "reason": "it is wet"}', "yes", "it is wet"),
+        ('{"answer": "yes, it is wet", "reason": "it rained"}', "yes", "it is wet"),
         ("<answer>yes</answer><explanation>it is wet</explanation>", "yes", "it is wet"),
         ("<answer>yes because it is wet</answer>", "yes", "it is wet"),
         ("<answer>yes</answer> because it is wet", "yes", "it is wet"),

@@ -1,0 +1,32 @@
+"""How long a text may be to be read: a text of the limit is read, and one with a character or word more isn't."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.scoring.explained_answer.replies import said
+from vqa_client.scoring.explained_answer import read_phrase
+from vqa_client.scoring.finish import is_cut
+from vqa_client.scoring.maths import number_of, same_maths
+from vqa_client.scoring.restated import affirms, answer_in
+from vqa_client.scoring.wrappers import answer_and_explanation
+from vqa_client.tasks.mm_niah import _choice
+
+LIMITS: list[tuple[int, Callable[[int], object]]] = [
+    (1_000, lambda size: answer_in("The car is red".ljust(size), "What color is the car?")),
+    (1_000, lambda size: affirms("There is a dog".ljust(size), "Is there a dog?")),
+    (100, lambda size: answer_in(f"The sign says {'x' * size}", "What does the sign say?")),
+    (400, lambda size: number_of("7".ljust(size))),
+    (800, lambda size: same_maths("1/2".ljust(size), "0.5")),
+    (800, lambda size: same_maths("0.5", "1/2".ljust(size))),
+    (50_000, lambda size: answer_and_explanation('{"answer": "a"}'.ljust(size))),
+    (80, lambda size: is_cut("length".rjust(size, "-"))),
+    (9, lambda size: _choice("1" * size)),
+    (8, lambda size: read_phrase(said("red " * size)).text),
+]
+
+
+@pytest.mark.parametrize(("limit", "read"), LIMITS)
+def test_a_text_is_read_up_to_its_limit(limit: int, read: Callable[[int], object]) -> None:
+    assert read(limit)
+    assert not read(limit + 1)
