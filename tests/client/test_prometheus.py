@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.linear_time import RATIO, growth_of
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.routes import Route
-from vqa_client.client.watching.metrics import MetricsReader, Scrape, ServerWatch, brief, read_metrics
+from vqa_client.client.watching import MetricsReader, Scrape, ServerWatch, brief, read_metrics
 
 LABELS = '{engine="0",model_name="tiny \\"} 7\\" vlm"}'
 

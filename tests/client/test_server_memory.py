@@ -13,7 +13,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import at_path, body_of, delay, error, json_reply
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.watching.server_memory import ask_memory_bytes, memory_bytes
+from vqa_client.client.watching import ask_memory_bytes, memory_bytes
 
 WIRE = Path(__file__).parents[3] / "shared/data/wire"
 PROMETHEUS = b"""# HELP process_resident_memory_bytes Resident memory size in bytes.
@@ -69,7 +69,7 @@ RESIDENT = body_of(b"process_resident_memory_bytes 2.5e+09\n", content_type="tex
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vqa_client.client.watching.server_memory.ASK_S", 60.0)
+    monkeypatch.setattr("vqa_client.client.watching.ASK_S", 60.0)
 
 
 async def asked(base_url: str) -> int | None:
@@ -110,7 +110,7 @@ async def test_a_server_that_is_gone_is_unknown() -> None:
 
 
 async def test_a_slow_server_delays_nothing(monkeypatch: pytest.MonkeyPatch, fault_server: StartsServers) -> None:
-    monkeypatch.setattr("vqa_client.client.watching.server_memory.ASK_S", 0.1)
+    monkeypatch.setattr("vqa_client.client.watching.ASK_S", 0.1)
     slow = (delay(600.0), RESIDENT)
     server = fault_server(at_path("/metrics", slow, at_path("/health", slow, ())))
     started_s = time.monotonic()

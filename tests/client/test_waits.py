@@ -308,11 +308,10 @@ LIMITS: Final = {
     "client.session": {"SPARE": 64, "LEAST_SPARE": 16, "MOST_LISTED": 20},
     "client.uploading.file_proof": {"MOST_TOKENS": 16, "TRIES": 2},
     "client.uploading.uploads": {"MOST_IMAGES": 16_384, "WORTH_WAITING_BYTES": 1_000_000, "ENOUGH_MISSES": 32},
-    "client.watching.metrics": {
+    "client.watching": {
         **{"FIRST_S": 1.0, "SHARE": 0.2, "EVERY_S": 5.0},
-        **{"TIMEOUT_S": 5.0, "LAST_TIMEOUT_S": 1.0, "LARGEST_BYTES": 4_000_000},
+        **{"TIMEOUT_S": 5.0, "LAST_TIMEOUT_S": 1.0, "ASK_S": 1.0, "LARGEST_BYTES": 4_000_000},
     },
-    "client.watching.server_memory": {"ASK_S": 1.0},
     "data_url": {"LIMIT_BYTES": 16_777_216, "LARGEST_BYTES": 1_048_576, "PIECE_BYTES": 393_216},
     "files": {"BUFFER_BYTES": 262_144, "MOST_NESTED": 100},
     "images.corruption_job": {"OPENED_BYTES": 67_108_864},

@@ -135,7 +135,7 @@ async def test_without_metrics_none_are_requested_during_the_run(fault_server: S
 async def test_a_server_without_metrics_is_asked_once(
     reply: Any, fault_server: StartsServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vqa_client.client.watching.metrics.FIRST_S", 0.05)
+    monkeypatch.setattr("vqa_client.client.watching.FIRST_S", 0.05)
     sample, heard = Sample(tmp_path, 24), Heard()
     server = fault_server(at_path("/metrics", reply, (delay(0.1), oracle(sample.replies()))))
     (report,) = await arun(sample.settings(server.base_url), progress=heard)
@@ -148,7 +148,7 @@ async def test_a_server_without_metrics_is_asked_once(
 async def test_a_failure_is_noted_once_without_the_key_and_changes_no_answer(
     fault_server: StartsServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vqa_client.client.watching.metrics.FIRST_S", 0.05)
+    monkeypatch.setattr("vqa_client.client.watching.FIRST_S", 0.05)
     sample, heard = Sample(tmp_path, 40), Heard()
     metrics = in_turn(body_of(vllm_text(1, 0)), *([reset()] * 9))
     server = fault_server(at_path("/metrics", metrics, (delay(0.1), oracle(sample.replies()))))

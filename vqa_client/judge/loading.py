@@ -1,6 +1,5 @@
 """The questions for a judge, from a finished run's record log, and the controls that the judge must pass first."""
 
-import hashlib
 from collections.abc import Iterator
 from heapq import nsmallest
 from pathlib import Path
@@ -15,6 +14,7 @@ from vqa_client.runner import judge
 from vqa_client.runs.reopened import Reopened, as_recorded, reopen
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.reply import kept_completion, reply_from
+from vqa_client.scoring.stratified import drawn_number
 from vqa_client.settings.judge import WRONG, JudgeKind, JudgeSettings
 from vqa_client.types import Choosing, Completion, Question, Record
 
@@ -175,8 +175,7 @@ class JudgedRun:
                     asked += 1
                     yield judged
 
-        seed = self.settings.seed
-        drawn = nsmallest(CONTROLS + _TRIES, asked_about(), key=lambda judged: drawn_by(seed, judged.record.key))
+        drawn = nsmallest(CONTROLS + _TRIES, asked_about(), key=lambda judged: self.drawn_number(judged.record.key))
         controls: list[Question] = []
         for number, judged in enumerate(drawn[:CONTROLS]):
             right = self._ideal_answer(judged.question)
@@ -228,6 +227,10 @@ class JudgedRun:
             return headline.score(answer, question) or 0.0
         return judge(Completion(text=answer, finish_reason="stop"), question, self._texts)[1].value
 
+    def drawn_number(self, key: Key) -> int:
+        """The place of a reply, by question and variant, in a random order that the seed determines."""
+        return drawn_number(self.settings.seed, " ".join(key))
+
     def cluster(self, record: Record) -> str:
         """The cluster of a reply: its image or document, or its question if that was asked in several forms."""
         return record.cluster or (record.question_id if len(self.records.variants) > 1 else "")
@@ -264,9 +267,3 @@ def judged_logs(place: Path, benchmark: str = "") -> list[Path]:
     if not logs:
         raise UsageError(f"{place} is a judge's own log", hint="give the log of the run that it judged")
     return logs
-
-
-def drawn_by(seed: int, key: Key) -> bytes:
-    """The sort key of a reply, by question and variant, in a random order that a seed determines."""
-    text = f"{seed} {key[0]} {key[1]}"
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -15,7 +15,7 @@ from vqa_client.errors import DataError, unreadable
 from vqa_client.files import alone_in
 from vqa_client.judge.columns import RIGHT
 from vqa_client.judge.kinds import worth
-from vqa_client.judge.loading import JudgedRun, drawn_by, reply_text
+from vqa_client.judge.loading import JudgedRun, reply_text
 from vqa_client.log_lines import Key
 from vqa_client.prompt import choices_text
 from vqa_client.reports.judged import JudgeLog
@@ -87,8 +87,7 @@ def write_sheet(path: Path, run: JudgedRun, judge: JudgeLog | None, number: int)
         if not reason and (judge is None or score is not None):
             cell = None if score is None else score >= RIGHT, record.score >= RIGHT
             cells.setdefault(cell, []).append(record.key)
-    seed = run.settings.seed
-    shuffled = [sorted(cells[cell], key=lambda key: drawn_by(seed, key)) for cell in sorted(cells, key=str)]
+    shuffled = [sorted(cells[cell], key=run.drawn_number) for cell in sorted(cells, key=str)]
     dealt = [key for key in chain.from_iterable(zip_longest(*shuffled)) if key is not None]
     drawn = set(dealt[:number])
     if not drawn:

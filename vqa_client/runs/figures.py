@@ -2,12 +2,16 @@
 
 import asyncio
 import math
+import os
+import stat
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from fcntl import ioctl
 from itertools import pairwise
 from operator import add
+from termios import TIOCOUTQ
 from typing import Any
 
 import msgspec
@@ -15,8 +19,7 @@ import msgspec
 from vqa_client.client.routes import Routes
 from vqa_client.client.session import Session
 from vqa_client.client.uploading.uploads import Counted
-from vqa_client.client.watching.metrics import MetricsReader
-from vqa_client.client.watching.server_memory import ask_memory_bytes, unsent_sockets
+from vqa_client.client.watching import MetricsReader, ask_memory_bytes
 from vqa_client.reports.bottleneck import limited_by
 from vqa_client.runner import Crew
 from vqa_client.runs.adaptive import Adaptive
@@ -235,6 +238,25 @@ class Pace:
                 "loop_late_s": round(self._late_s / self._ticks, 5),
             },
         }
+
+
+def unsent_sockets() -> int | None:
+    """The number of our sockets with unsent bytes, in some 2 us per descriptor; None on systems other than Linux.
+
+    The system buffers megabytes: a request is sent only once the server's machine has acknowledged its last byte. Only
+    Linux answers TIOCOUTQ for sockets (tcp(7)), and only Linux has /proc/self/fd.
+    """
+    try:
+        return sum(_holds_bytes(int(name)) for name in os.listdir("/proc/self/fd"))
+    except OSError:
+        return None
+
+
+def _holds_bytes(descriptor: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(descriptor).st_mode) and any(ioctl(descriptor, TIOCOUTQ, bytes(4)))
+    except OSError:  # closed meanwhile, or a kind of socket without such a queue
+        return False
 
 
 def _clocks() -> tuple[float, ...]:

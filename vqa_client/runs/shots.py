@@ -13,6 +13,7 @@ from vqa_client.benchmark import Benchmark, first_reference
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.varied import BLIND
 from vqa_client.runs.plan import Plan
+from vqa_client.scoring.stratified import drawn_number
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.task import Shot
 from vqa_client.tasks.registry import with_data
@@ -78,7 +79,7 @@ class Draw:
         same_text: list[Question] = []
         places: dict[int, int] = {}
         for step in range(len(group)):  # shuffle the group, but only as far as needed
-            other = step + _random(f"{self._seed} {question.id} {step}") % (len(group) - step)
+            other = step + drawn_number(self._seed, f"{question.id} {step}") % (len(group) - step)
             candidate = group[places.get(other, other)]
             places[other] = places.get(step, step)
             if candidate.id == question.id:
@@ -125,7 +126,3 @@ def _words(question: Question) -> str:
 def _pictures(question: Question) -> list[str]:
     """The names of a question's images without their folders."""
     return [os.path.basename(name) for name in question.images]
-
-
-def _random(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())

@@ -22,7 +22,7 @@ def draw_stratified(questions: Iterable[tuple[str, str]], size: int, seed: int) 
     """
     strata: dict[str, list[int]] = {}
     for place, (name, stratum) in enumerate(questions):
-        strata.setdefault(stratum, []).append(_hash(name, seed) << _PLACE_BITS | place)
+        strata.setdefault(stratum, []).append(drawn_number(seed, name) << _PLACE_BITS | place)
     ranked = sorted(
         ((2 * rank + 1) / (2 * len(members)), member)
         for members in strata.values()
@@ -31,5 +31,6 @@ def draw_stratified(questions: Iterable[tuple[str, str]], size: int, seed: int) 
     return array("I", sorted(member & _PLACE for _, member in ranked[:size]))
 
 
-def _hash(name: str, seed: int) -> int:
+def drawn_number(seed: int, name: str) -> int:
+    """A number of 64 bits for a name, which the seed determines: names in the order of their numbers are shuffled."""
     return int.from_bytes(blake2b(f"{seed} {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest())

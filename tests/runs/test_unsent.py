@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from vqa_client.client.watching.server_memory import unsent_sockets
+from vqa_client.runs.figures import unsent_sockets
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems don't report it")
 
