@@ -14,8 +14,9 @@ from vqa_client.cli import progress as displays
 from vqa_client.cli.progress import LiveCounts, LiveDisplay, PlainDisplay, display
 from vqa_client.cli.runs import _state_line
 from vqa_client.cli.signals import Stopped, until_signalled
-from vqa_client.cli.streams import SIGNALS, count, duration, emit_json, safe
+from vqa_client.cli.streams import SIGNALS, emit_json, safe
 from vqa_client.evaluation import Interrupted
+from vqa_client.reports.names import count, duration
 from vqa_client.runs.control import Standing
 from vqa_client.types import Record
 

@@ -10,8 +10,9 @@ from cyclopts import Parameter
 
 from vqa_client.cli.app import OptionWords
 from vqa_client.cli.commands import ASKING, BatchStep
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, count, emit, emit_json, safe, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, emit, emit_json, safe, say
 from vqa_client.errors import UsageError
+from vqa_client.reports.names import count
 from vqa_client.runs.batched import Written, show_batches, write_batches
 from vqa_client.settings.run import RunSettings
 

@@ -10,8 +10,9 @@ from cyclopts import Parameter as CommandParameter
 
 from vqa_client.cli.app import CALL, HELP_FLAGS, SPELLED, HelpFormatter, OptionWords, example
 from vqa_client.cli.commands import COMMANDS, default_settings
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, safe
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, safe
 from vqa_client.errors import UsageError
+from vqa_client.reports.names import count
 from vqa_client.settings.declared import BenchmarkSettings, ChoiceSettings, PageSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.tasks.listing import declared

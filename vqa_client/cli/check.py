@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, count, emit, emit_json, folded, safe, say, terminal_width
+from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, emit, emit_json, folded, safe, say, terminal_width
 from vqa_client.cli.tables import new_console, printed
 from vqa_client.client.check.examine import examine
 from vqa_client.client.probing.findings import Checked, Finding, fingerprint
@@ -14,6 +14,7 @@ from vqa_client.client.session import open_session
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings, load_model
+from vqa_client.reports.names import count
 from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings
 from vqa_client.settings.serve import CheckSettings
 

@@ -7,9 +7,9 @@ from typing import Any
 import anyio
 import msgspec
 
-from vqa_client.cli.streams import count, duration, emit, emit_json, folded, safe, say, terminal_width
+from vqa_client.cli.streams import emit, emit_json, folded, safe, say, terminal_width
 from vqa_client.pages.estimate import TOKEN_SIDES
-from vqa_client.reports.names import first_and_more, in_dollars
+from vqa_client.reports.names import count, duration, first_and_more, in_dollars
 from vqa_client.runs.dry_run import DryRun, ExpectedRun, dry_run
 from vqa_client.settings.run import RunSettings
 

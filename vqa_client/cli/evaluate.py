@@ -11,10 +11,11 @@ from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import LiveCounts, PipedDisplay, display
 from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, count, emit, safe, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, emit, safe, say
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.model_config import load_model, names_config
+from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.run import RunSettings

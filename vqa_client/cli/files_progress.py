@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from vqa_client.cli.progress import bar, on_terminal
 from vqa_client.cli.signals import say_how_to_resume
-from vqa_client.cli.streams import SIGNALS, count, duration, say
+from vqa_client.cli.streams import SIGNALS, say
+from vqa_client.reports.names import count, duration
 
 if TYPE_CHECKING:
     from vqa_client.pages.render import PageStep

@@ -10,7 +10,7 @@ from vqa_client.aggregates import Estimate
 from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, emit_json, safe
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, safe
 from vqa_client.cli.tables import as_text
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
@@ -32,7 +32,7 @@ from vqa_client.reports.judged import (
     kappa_text,
     name_of,
 )
-from vqa_client.reports.names import figure_text, first_and_more, interval_text, percent
+from vqa_client.reports.names import count, figure_text, first_and_more, interval_text, percent
 from vqa_client.reports.sections import Section, difference_text
 from vqa_client.scoring.statistics import Mean
 from vqa_client.settings.declared import BenchmarkSettings

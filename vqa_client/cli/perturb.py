@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
-from vqa_client.cli.streams import count, emit, safe
+from vqa_client.cli.streams import emit, safe
 from vqa_client.errors import UsageError
 from vqa_client.files import check_output, natural_key, replacing
 from vqa_client.images.find import PageFolder, page_folders
@@ -29,7 +29,7 @@ from vqa_client.pages.perturb import (
 )
 from vqa_client.pages.perturbations import Perturbation
 from vqa_client.pages.sheet import chosen, column, contact_sheet
-from vqa_client.reports.names import percent
+from vqa_client.reports.names import count, percent
 from vqa_client.settings.pages import LegibilitySettings, PagesPreviewSettings, PerturbSettings
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.cli.streams import duration, folded, safe, say
+from vqa_client.cli.streams import folded, safe, say
 from vqa_client.progress import Progress
+from vqa_client.reports.names import duration
 from vqa_client.types import Record, Status
 
 RATE_WINDOW_S = 10.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
 from vqa_client.cli.perturb import as_table, measure
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, duration, emit, safe, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, safe, say
 from vqa_client.files import check_output
 from vqa_client.images.find import PageFolder
 from vqa_client.pages.documents import Document, checked, read_documents
@@ -18,7 +18,7 @@ from vqa_client.pages.needles import write_needles
 from vqa_client.pages.page_files import IMAGES
 from vqa_client.pages.render import draw_pdf_page, pdf_pages, render_documents
 from vqa_client.parallel import in_processes
-from vqa_client.reports.names import first_and_more
+from vqa_client.reports.names import count, duration, first_and_more
 from vqa_client.settings.pages import NeedlesSettings, RenderSettings
 from vqa_client.shipped import install
 from vqa_client.tables.data_file import read_index

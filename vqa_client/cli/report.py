@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from vqa_client.cli.streams import count, emit, safe, say
+from vqa_client.cli.streams import emit, safe, say
 from vqa_client.errors import DataError, VqaClientError
 from vqa_client.exports.numbers import write_markdown, write_summary
 from vqa_client.exports.tables import Data, write_csv, write_jsonl, write_parquet
@@ -13,7 +13,7 @@ from vqa_client.html.page import write_page
 from vqa_client.log_lines import numbered
 from vqa_client.reports.log_reader import WAY_OUT, file_beside, find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
-from vqa_client.reports.names import interval_text, percent
+from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.reports.overview import Overview, overview
 from vqa_client.reports.summary import gap_words
 from vqa_client.runs.reopened import rows_of

@@ -14,7 +14,7 @@ from vqa_client.cli.app import HELP_FLAGS, OptionWords, app
 from vqa_client.cli.benchmark import parse_options, settings_command
 from vqa_client.cli.evaluate import evaluate as ask
 from vqa_client.cli.files_progress import files_progress, resumable
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, emit_json, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import of_pool
 from vqa_client.corrupted_copies import METADATA, CopyPlan, describe, expected_bytes, joined, make, plan
@@ -23,6 +23,7 @@ from vqa_client.files import check_output, write_json
 from vqa_client.images.corruptions import PROFILES
 from vqa_client.parallel import in_processes
 from vqa_client.plots import CONTACT_SHEET, contact_sheet, draw, needs_extra
+from vqa_client.reports.names import count
 from vqa_client.reports.robustness.evaluation import FoundRun, content, write_evaluation
 from vqa_client.runs.robustness import first_image, notes_on, read_runs
 from vqa_client.scoring.corrupted_scores import evaluate as judge

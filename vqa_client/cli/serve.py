@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 
 from vqa_client.cli.signals import signals_caught
-from vqa_client.cli.streams import EXIT_OK, duration, emit, safe, say
+from vqa_client.cli.streams import EXIT_OK, emit, safe, say
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings, load_model
+from vqa_client.reports.names import duration
 from vqa_client.servers import by_config, guard, local, reader
 from vqa_client.servers.process import Launch, Server
 from vqa_client.servers.serving import check_port, most_images

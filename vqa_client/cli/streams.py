@@ -11,7 +11,6 @@ import textwrap
 from typing import Any, TextIO, cast
 
 from vqa_client.errors import OutputError
-from vqa_client.reports.names import count as count
 from vqa_client.unseen import unseen
 
 _UNSEEN = unseen(lines=True)
@@ -38,17 +37,6 @@ def folded(text: str, width: int) -> str:
         )
         for line in text.split("\n")
     )
-
-
-def duration(seconds: float) -> str:
-    """Seconds as text, such as 2 min 05 s."""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min"
 
 
 EXIT_OK, EXIT_FAILED_QUESTIONS, EXIT_USAGE, EXIT_SERVER = range(4)

@@ -20,7 +20,6 @@ from typing import Self, TypeVar
 from zlib import crc32
 
 from vqa_client.cli.progress import LiveCounts
-from vqa_client.cli.streams import count
 from vqa_client.client.session import model_of, named_model, open_session
 from vqa_client.errors import (
     UNDECODABLE,
@@ -36,6 +35,7 @@ from vqa_client.evaluation import Interrupted, ModelsFailed, arun_several
 from vqa_client.files import private_folder, replacing
 from vqa_client.records import is_settled
 from vqa_client.reports.log_reader import LogReader
+from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
 from vqa_client.runner import until_stopped
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases

@@ -73,6 +73,17 @@ def figure_text(value: float | None, low: float | None, high: float | None, scal
     return f"{scale * value:,.1f}{bounds}"
 
 
+def duration(seconds: float, decimals: int = 0) -> str:
+    """Seconds as text, such as 2 min 05 s; less than a minute has `decimals`."""
+    if seconds < 60:
+        return f"{seconds:.{decimals}f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min"
+
+
 def interval_text(interval: "Interval | None") -> str:
     """Both bounds in per cent."""
     return "-" if interval is None else f"{percent(interval.low)}-{percent(interval.high)}"

@@ -12,7 +12,7 @@ from vqa_client.aggregates import Totals
 from vqa_client.files import natural_key
 from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.names import count, in_dollars
+from vqa_client.reports.names import count, duration, in_dollars
 from vqa_client.reports.summary import Means, Summary, Tally, summarise, without_scores
 from vqa_client.scoring.statistics import Mean
 from vqa_client.task import Description
@@ -209,7 +209,7 @@ def totals(overview: Overview) -> list[tuple[str, str]]:
     prompt, reply = overview.whole.prompt_tokens, overview.whole.completion_tokens
     median, p95 = quantile(overview.latencies_s, 0.5), quantile(overview.latencies_s, 0.95)
     rows = [
-        ("time", _duration(wall_s) if wall_s else ""),
+        ("time", duration(wall_s, 1) if wall_s else ""),
         ("starts", f"{len(facts.sessions):,}" if len(facts.sessions) > 1 else ""),
         ("questions per second", f"{asked / wall_s:.2f}" if wall_s else ""),
         ("latency, median", f"{median:.2f} s" if median else ""),
@@ -252,11 +252,3 @@ def dollars(overview: Overview) -> float | None:
 def _size(size_bytes: int) -> str:
     unit, name = next((unit_size for unit_size in _UNITS if size_bytes >= unit_size[0]), _UNITS[-1])
     return f"{size_bytes / unit:,.1f} {name}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
