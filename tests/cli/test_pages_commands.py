@@ -158,7 +158,7 @@ def test_legibility_is_a_line_for_each_folder() -> None:
         "clean        mean 100.0  worst  25.0 (d\\x1b)  n = 1 document, 1,000 pages",
         "adv_blur_40  mean  12.5  worst  25.0 (d\\x1b)  n = 1 document, 1,000 pages",
     ]
-    (row, _) = json.loads(as_json(forms))
+    (row, _) = as_json(forms)
     worst = {"id": "d\x1b", "words": 4, "found": 1}
     assert row == {"folder": "clean", "documents": 1, "pages": 1_000, "mean": 1.0, "worst": worst, "worst_share": 0.25}
 

@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from vqa_client.aggregates import Estimate
 from vqa_client.cli.judge import _people_section, _sections
 from vqa_client.cli.parse import _changes_section
-from vqa_client.cli.report_tables import as_json_text, as_tables
+from vqa_client.cli.report_tables import as_tables, json_rows
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import of_blind, of_circular, of_repeats, of_shuffled
 from vqa_client.judge.people import AgainstPeople
@@ -273,7 +274,7 @@ def test_a_report_as_json_has_all_figures() -> None:
     tally["interval_answered"] = None
     common = {"task": "t", "variant": "", "model": "m", "report": "r.json", "incomplete": False, "expected": 4}
     empty = {"n": 0, "value": None, "interval": None}
-    assert json.loads(as_json_text([first, second])) == [
+    assert json.loads(msgspec.json.encode(json_rows([first, second]))) == [
         {
             **common,
             "left_out": {"no_answer": 2},

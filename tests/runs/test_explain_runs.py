@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import vqa_client
@@ -18,7 +19,7 @@ from tests.faults.questions import Notes, StopsAfter
 from tests.runs.explain_sample import ExplainSample, draw, own, real, right
 from tests.tasks.explain.samples import actx, esnlive, put, vqax
 from vqa_client.answers.explained import score_explanation_files
-from vqa_client.cli.report_tables import as_json_text, as_tables
+from vqa_client.cli.report_tables import as_tables, json_rows
 from vqa_client.errors import DataError, UsageError
 from vqa_client.evaluation import Interrupted
 from vqa_client.settings.score import ScoreExplanationsSettings
@@ -202,7 +203,7 @@ async def test_the_json_has_the_scores_of_explanations(tmp_path: Path, fault_ser
     of = photographs(tmp_path, 6)
     server = fault_server(of.oracle(right))
     (report,) = await vqa_client.arun(of.settings(server.base_url))
-    (told,) = json.loads(as_json_text([report]))
+    (told,) = json.loads(msgspec.json.encode(json_rows([report])))
     written = of.scores()
     assert told["explanations"] == {name: written[name] for name in told["explanations"]}
     assert told["explanations"]["filtered"]["n"] == 6

@@ -4,13 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.words import error
 from tests.faults.questions import CHOICES, Questions
-from vqa_client.cli.report_tables import as_json_text, as_tables
+from vqa_client.cli.report_tables import as_tables, json_rows
 from vqa_client.errors import IdentityError
 from vqa_client.evaluation import arun
 from vqa_client.runs.reopened import rescore
@@ -70,7 +71,7 @@ async def test_a_model_that_always_says_c_has_no_question_right(tmp_path: Path, 
     assert found["same_letter"]["value"] == 100.0
     places = found["position_bias"]["positions"]
     assert (places["C"]["recall"]["value"], places["C"]["chosen_share"], places["C"]["right_share"]) == (100, 100, 25)
-    [row] = json.loads(as_json_text([done]))
+    [row] = json.loads(msgspec.json.encode(json_rows([done])))
     assert row["figures"]["same_letter"]["value"] == 1.0
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, safe, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.compare.leaderboard import Cell, Leaderboard, write_board_page
 from vqa_client.compare.leaderboard import leaderboard as read_runs
@@ -55,7 +55,7 @@ def write_board(folder: Path, board: Leaderboard, title: str = "Leaderboard", *,
     write_json(folder / f"{NAME}.json", msgspec.to_builtins(board, enc_hook=str), rb'\{\n  "models": ')
     if html and find_spec("jinja2") is not None:
         write_board_page(folder / f"{NAME}.html", board, title)
-        say(f"page: {safe(str(folder / NAME))}.html")
+        say(f"page: {folder / NAME}.html")
 
 
 def as_table(board: Leaderboard) -> str:

@@ -9,9 +9,9 @@ from typing import cast
 
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import LiveCounts, PipedDisplay, display
-from vqa_client.cli.report_tables import as_json_text, as_tables
+from vqa_client.cli.report_tables import as_tables, json_rows
 from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, emit, safe, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, emit, emit_json, safe, say
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.model_config import load_model, names_config
@@ -151,7 +151,7 @@ def _status_text(reports: Sequence[Report]) -> str:
 def show(reports: Sequence[Report], settings: RunSettings | None = None, *, as_json: bool = False) -> None:
     """Print the reports as tables or as JSON; `settings` are those of their run."""
     if as_json:
-        emit(as_json_text(reports))
+        emit_json(json_rows(reports))
     elif settings is not None and settings.part is not None:
         emit(shard_lines(reports))
     elif reports:

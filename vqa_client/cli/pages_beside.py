@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from vqa_client.cli.streams import safe, say
+from vqa_client.cli.streams import say
 from vqa_client.errors import NotOurs
 from vqa_client.reports.log_reader import file_beside, find_logs
 from vqa_client.reports.report import Report
@@ -19,7 +19,7 @@ def write_pages(reports: Sequence[Report]) -> None:
         return
     for report in reports:
         if report.summary.overall.total > MOST_RECORDS:
-            say(f"too many questions for a page by default; vqa-client report {safe(str(report.log))} writes it")
+            say(f"too many questions for a page by default; vqa-client report {report.log} writes it")
             continue
         for log in find_logs(report.log):
             _write_page(log)
@@ -41,6 +41,6 @@ def _write_page(log: Path) -> None:
     try:
         write_page(path, overview(run))
     except NotOurs as error:  # the run itself is done
-        say(f"no page: {safe(str(error))}")
+        say(f"no page: {error}")
     else:
-        say(f"page: {safe(str(path))}")
+        say(f"page: {path}")

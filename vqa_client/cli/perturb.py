@@ -1,13 +1,13 @@
 """`vqa-client perturb`, `pages-preview`, `legibility`: damaged pages, a contact sheet, and how legible they are."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
-from vqa_client.cli.streams import emit, safe
+from vqa_client.cli.streams import emit, emit_json, safe
 from vqa_client.errors import UsageError
 from vqa_client.files import check_output, natural_key, replacing
 from vqa_client.images.find import PageFolder, page_folders
@@ -135,7 +135,10 @@ def legibility(settings: LegibilitySettings) -> int:
     by_folder = measure(
         clean_first(settings.images), settings.data_json, workers=settings.workers, limit=settings.limit
     )
-    emit(as_json(by_folder) if settings.json else as_table(by_folder))
+    if settings.json:
+        emit_json(as_json(by_folder))
+    else:
+        emit(as_table(by_folder))
     return 0
 
 
@@ -151,13 +154,12 @@ def measure(
     return by_folder
 
 
-def as_json(by_folder: dict[str, Legibility]) -> str:
-    """One JSON list, shares in [0, 1]."""
-    rows = [
+def as_json(by_folder: dict[str, Legibility]) -> list[dict[str, Any]]:
+    """An object per folder, shares in [0, 1]."""
+    return [
         {"folder": name, **msgspec.to_builtins(form), "worst_share": form.worst.share}
         for name, form in by_folder.items()
     ]
-    return json.dumps(rows, indent=2) + "\n"
 
 
 def as_table(by_folder: dict[str, Legibility]) -> str:

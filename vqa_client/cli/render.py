@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
 from vqa_client.cli.perturb import as_table, measure
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, safe, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, say
 from vqa_client.files import check_output
 from vqa_client.images.find import PageFolder
 from vqa_client.pages.documents import Document, checked, read_documents
@@ -58,7 +58,7 @@ def _draw_pdfs(settings: RenderSettings, folder: Path) -> int:
             drawn += not fault
             advance()
     for fault in faults:
-        say(f"error: {safe(fault)}")
+        say(f"error: {fault}")
     emit(f"{count(drawn, 'page')} at {settings.dpi} dpi\n{settings.output}\n")
     return EXIT_FAILED_QUESTIONS if faults else EXIT_OK
 
@@ -112,7 +112,7 @@ def _draw_documents(settings: RenderSettings, documents: Iterable[Document], len
 
 def _missing_line(missing: Mapping[str, int]) -> str:
     """The characters that no font has, drawn as a replacement, and how to get a font for them."""
-    names = [f"{safe(mark)} U+{ord(mark):04X} ({n:,})" for mark, n in missing.items()]
+    names = [f"{mark} U+{ord(mark):04X} ({n:,})" for mark, n in missing.items()]
     examples = first_and_more(names, _SHOWN_CHARACTERS)
     way_out = f" ({install('cjk')} has Chinese, Japanese and Korean)" if any(map(has_cjk, missing)) else ""
     return f"{count(sum(missing.values()), 'character')} in no font, drawn as \ufffd: {examples}{way_out}"

@@ -66,7 +66,7 @@ def _data(run: LoggedRun) -> Data | None:
     try:
         return rows_of(run.log)
     except VqaClientError as error:
-        say(f"without the columns of the data: {safe(str(error))}")
+        say(f"without the columns of the data: {error}")
         return None
 
 

@@ -1,11 +1,8 @@
 """Reports as text for a terminal, and as JSON for machines."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from vqa_client.aggregates import Estimate, Totals
 from vqa_client.cli.tables import as_text
@@ -26,9 +23,9 @@ MASS_LOW = 0.5
 """If letters have less of the first token's probability on average, the model tends to begin with prose."""
 
 
-def as_json_text(reports: Sequence[Report]) -> str:
-    """One JSON list, accuracies in [0, 1]."""
-    rows = [
+def json_rows(reports: Sequence[Report]) -> list[dict[str, Any]]:
+    """The reports for --json, accuracies in [0, 1]."""
+    return [
         {
             "task": report.task,
             "variant": report.folder,
@@ -46,7 +43,6 @@ def as_json_text(reports: Sequence[Report]) -> str:
         }
         for report in reports
     ]
-    return json.dumps(msgspec.to_builtins(rows), indent=2) + "\n"
 
 
 def as_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:

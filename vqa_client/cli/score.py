@@ -61,7 +61,7 @@ def _score_annotated(settings: ScoreSettings) -> int:
 
 def _score_benchmark(task: str, options: Sequence[str]) -> int:
     from vqa_client.answers.of_benchmark import score_answers
-    from vqa_client.cli.report_tables import as_json_text, as_tables
+    from vqa_client.cli.report_tables import as_tables, json_rows
     from vqa_client.tasks import registry
 
     kind = registry.find(task).settings
@@ -69,7 +69,10 @@ def _score_benchmark(task: str, options: Sequence[str]) -> int:
     own, of_data = ({field.name: getattr(both, field.name) for field in part} for part in answers_and_data_fields(kind))
     settings = AnswersSettings(**own)
     reports = score_answers(kind(**of_data).named(task), settings, say)
-    emit(as_json_text(reports) if settings.json else as_tables(reports))
+    if settings.json:
+        emit_json(json_rows(reports))
+    else:
+        emit(as_tables(reports))
     return EXIT_FAILED_QUESTIONS if any(report.failed for report in reports) else EXIT_OK
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vqa_client.answers.explained import ExplanationReport
     from vqa_client.reports.report import Report
     from vqa_client.scoring.explanation_metrics.coco import ExplanationMetric
-    from vqa_client.scoring.explanation_metrics.evil import MetricValue, Scope, ScoredExplanations
+    from vqa_client.scoring.explanation_metrics.evil import Scope, ScoredExplanations
 
 METRICS_ACROSS = 3
 """Metrics in one table: more don't fit beside a long question type."""
@@ -106,7 +106,7 @@ def of_judged(judged: "ScoredExplanations") -> Iterator[Section]:
         for title, scope in scopes.items()
     ]
     evil = judged.evil
-    line = f"e-ViL: S_T {_value(evil.s_t)}  S_E {_value(evil.s_e)}  S_O {_value(evil.s_o)}"
+    line = f"e-ViL: S_T {percent(evil.s_t.value)}  S_E {percent(evil.s_e.value)}  S_O {percent(evil.s_o.value)}"
     yield Section(
         title="explanations against their references, CIDEr as it is, the others in %",
         columns=["scope", "explanations", "empty", *names],
@@ -126,13 +126,7 @@ def _reasons(scopes: "dict[str, Scope]") -> Iterator[str]:
 
 
 def _cell(name: str, metric: "ExplanationMetric") -> str:
-    if metric.value is None:
-        return "-"
-    return f"{100 * metric.value:.1f}" if name in PER_CENT else f"{metric.value:.3f}"
-
-
-def _value(value: "MetricValue") -> str:
-    return "-" if value.value is None else f"{100 * value.value:.1f}"
+    return percent(metric.value) if name in PER_CENT or metric.value is None else f"{metric.value:.3f}"
 
 
 def of_explanations(report: "ExplanationReport") -> Iterator[Section]:

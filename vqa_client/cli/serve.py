@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 
 from vqa_client.cli.signals import signals_caught
-from vqa_client.cli.streams import EXIT_OK, emit, safe, say
+from vqa_client.cli.streams import EXIT_OK, emit, say
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import ServerUnusable, UsageError
-from vqa_client.model_config import ModelSettings, load_model
+from vqa_client.model_config import load_model
 from vqa_client.reports.names import duration
 from vqa_client.servers import by_config, guard, local, reader
 from vqa_client.servers.process import Launch, Server
@@ -18,7 +18,6 @@ from vqa_client.servers.serving import check_port, most_images
 from vqa_client.settings.serve import ServerName, ServeSettings
 
 POLL_S = 0.2
-_LAUNCHES = {"vllm": by_config.vllm, "mlx": by_config.mlx}
 
 
 def serve(server: ServerName, /, settings: ServeSettings) -> int:
@@ -26,7 +25,7 @@ def serve(server: ServerName, /, settings: ServeSettings) -> int:
 
     The exit code is 0 for a dry run, 128 plus its number for a signal. Raises ServerUnusable if the server ends.
     """
-    launch = _OWN[server](settings) if server in _OWN else _launch_model(server, settings)
+    launch = _launch(server, settings)
     if settings.dry_run:
         emit(_command_text(launch) + "\n")
         return EXIT_OK
@@ -37,30 +36,17 @@ def serve(server: ServerName, /, settings: ServeSettings) -> int:
     return asyncio.run(_until_signalled(launch, settings.start_timeout))
 
 
-def _launch_model(name: ServerName, settings: ServeSettings) -> Launch:
+def _launch(name: ServerName, settings: ServeSettings) -> Launch:
+    host, port, dry_run = settings.host, settings.port, settings.dry_run
+    if name == "reader":
+        return reader.launch(host=host, port=port, workers=usable_cpus(), alone=dry_run)
+    if name == "local":
+        return local.launch(host=host, port=port, dry_run=dry_run, note=say)
     if settings.config is None:
         raise UsageError(f"serve {name} needs --config", hint="the config of the model, as the run will get it")
-    model: ModelSettings = load_model(settings.config)
     images = most_images(settings.images) if settings.images else None
-    return _LAUNCHES[name](
-        model, host=settings.host, port=settings.port, images=images, dry_run=settings.dry_run, note=_print_line
-    )
-
-
-def _launch_reader(settings: ServeSettings) -> Launch:
-    return reader.launch(host=settings.host, port=settings.port, workers=usable_cpus(), alone=settings.dry_run)
-
-
-def _launch_local(settings: ServeSettings) -> Launch:
-    return local.launch(host=settings.host, port=settings.port, dry_run=settings.dry_run, note=_print_line)
-
-
-_OWN = {"reader": _launch_reader, "local": _launch_local}
-"""Servers of this package, which need no config."""
-
-
-def _print_line(text: str) -> None:
-    say(safe(text))
+    launch = by_config.vllm if name == "vllm" else by_config.mlx
+    return launch(load_model(settings.config), host=host, port=port, images=images, dry_run=dry_run, note=say)
 
 
 def _command_text(launch: Launch) -> str:

@@ -4,7 +4,7 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
-from vqa_client.cli.streams import emit, safe, say
+from vqa_client.cli.streams import emit, say
 from vqa_client.compare.write import comparison_page
 from vqa_client.html.serving import ReportServer, ServedPages
 from vqa_client.html.viewer import Viewer
@@ -51,9 +51,9 @@ def label(results: Path, /, settings: LabelSettings) -> None:
     labelling = Labelling(run, sheet, settings.name)
     say(_progress_text(labelling))
     serve(labelling, settings.port, "keys label a reply, and each label is saved at once. Ctrl-C ends the server")
-    say(f"{_progress_text(labelling)}; vqa-client judge {safe(str(log))} --labels {safe(str(sheet))} --kind {run.kind}")
+    say(f"{_progress_text(labelling)}; vqa-client judge {log} --labels {sheet} --kind {run.kind}")
 
 
 def _progress_text(labelling: Labelling) -> str:
     labels = labelling.labels()
-    return f"{sum(map(bool, labels)):,} of {len(labels):,} labelled in {safe(str(labelling.sheet))}"
+    return f"{sum(map(bool, labels)):,} of {len(labels):,} labelled in {labelling.sheet}"
