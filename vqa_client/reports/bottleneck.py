@@ -232,64 +232,43 @@ class Quarter(Struct, frozen=True, kw_only=True):
     request_bytes: float = 0.0
 
 
-class Drift(Struct, frozen=True, kw_only=True):
-    """Latencies of the second and the last quarter, in seconds; the first is a cold server's."""
+def grown_latency(session: Mapping[str, Any]) -> list[str]:
+    """A sentence if latencies rose over the last three quarters, and chance and larger questions don't explain it.
 
-    early_s: float
-    late_s: float
-
-    @property
-    def sentence(self) -> str:
-        """What happened, and the way out, for people."""
-        return (
-            f"The server grew slower: replies to questions of the same size took {self.early_s:.2f} s in the second "
-            f"quarter of the run and {self.late_s:.2f} s in the last. If it leaks memory, restart it and "
-            "run the same command again."
-        )
-
-
-def read_drift(session: Mapping[str, Any]) -> Drift | None:
-    """The rise of latencies over the last three quarters, if chance and larger questions don't explain it.
-
-    None without such a rise, or with too few replies to know.
+    The first quarter is a cold server's. Too few replies give no sentence.
     """
     try:
         quarters = msgspec.convert(session.get("quarters"), list[Quarter], strict=False)
     except msgspec.ValidationError:
-        return None
+        return []
     if len(quarters) != 4 or any(quarter.replies < LEAST_REPLIES or quarter.latency_s <= 0 for quarter in quarters[1:]):
-        return None
+        return []
     early, middle, late = quarters[1:]
     grown = math.log(late.latency_s / early.latency_s) - math.log(_size_growth(early, late))
     error = math.hypot(*(quarter.log_spread / math.sqrt(quarter.replies) for quarter in (early, late)))
     if not early.latency_s < middle.latency_s < late.latency_s or grown < max(math.log(GROWN), ERRORS * error):
-        return None
-    return Drift(early_s=early.latency_s, late_s=late.latency_s)
+        return []
+    return [
+        f"The server grew slower: replies to questions of the same size took {early.latency_s:.2f} s in the second "
+        f"quarter of the run and {late.latency_s:.2f} s in the last. If it leaks memory, restart it and run the same "
+        "command again."
+    ]
 
 
 def _size_growth(early: Quarter, late: Quarter) -> float:
     """The factor by which questions or replies grew, at least 1."""
-    pairs = [(float(getattr(early, name)), float(getattr(late, name))) for name in _SIZES]
+    sizes = ("prompt_tokens", "completion_tokens", "request_bytes")
+    pairs = [(float(getattr(early, name)), float(getattr(late, name))) for name in sizes]
     return max([1.0, *(after / before for before, after in pairs if before > 0)])
-
-
-_SIZES = ("prompt_tokens", "completion_tokens", "request_bytes")
-
-
-class _Memory(Struct, frozen=True, kw_only=True):
-    """The memory of a server's process at the first and at the last reading."""
-
-    address: str = ""
-    memory_bytes: tuple[int, int] = (0, 0)
 
 
 def grown_memory(session: Mapping[str, Any]) -> list[str]:
     """A sentence for each server whose process is known to have grown by at least half and by at least a GiB."""
     try:
-        servers = msgspec.convert(session.get("server_metrics", ()), list[_Memory], strict=False)
+        servers = msgspec.convert(session.get("server_metrics", ()), list[ServerFigures], strict=False)
     except msgspec.ValidationError:
         return []
-    pairs = [(server.address, *server.memory_bytes) for server in servers]
+    pairs = [(server.address, *server.memory_bytes) for server in servers if server.memory_bytes]
     return [
         f"The process of {address} grew from {first / 1e9:.1f} to {last / 1e9:.1f} GB during the run."
         for address, first, last in pairs

@@ -9,9 +9,9 @@ from vqa_client.reports.bottleneck import (
     ServerFigures,
     Start,
     WorkerStates,
+    grown_latency,
     grown_memory,
     limit_of,
-    read_drift,
     read_start,
     worker_states,
 )
@@ -37,12 +37,11 @@ _STATES = {
 def limits_of(session: Mapping[str, Any]) -> list[str]:
     """The bottleneck of a start, and whether its server became slower or memory grew; only what its figures show."""
     start = read_start(session)
-    slower = read_drift(session) if "auto_workers" not in session else None  # more workers each wait longer
     return [
         *(_bottleneck(start) if start is not None and start.answered else []),
         *([_auto_workers(start.auto_workers)] if start is not None and start.auto_workers is not None else []),
         *_first_token(session),
-        *([slower.sentence] if slower is not None else []),
+        *(grown_latency(session) if "auto_workers" not in session else []),  # more workers each wait longer
         *grown_memory(session),
     ]
 
