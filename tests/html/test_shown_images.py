@@ -105,7 +105,7 @@ def test_every_setting_that_names_a_folder_of_images_is_searched(tmp_path: Path,
     log = write_run(
         tmp_path / "results", [record(1, images=(image,))], run=facts(settings={name: str(tmp_path / "pages")})
     )
-    assert ImageFiles(read_run(log)).places == [tmp_path / "pages"]
+    assert ImageFiles(read_run(log)).roots == [tmp_path / "pages"]
 
 
 def test_the_file_with_the_images_size_is_found_among_files_of_one_name(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_server_sends_only_files_that_a_record_names(tmp_path: Path) -> None:
     put(tmp_path / "pages/other.png")
     served = ServedImages(run_of(tmp_path, image))
     assert [served(image), served(image)] == [served(image)] * 2
-    assert served.files == [tmp_path / "pages/a.png"]
+    assert served.files == [(tmp_path / "pages/a.png", image)]
     assert served(replace(image, name="gone.png")).note == "the file is not where the run found it"
     earlier = replace(image, sha256="0" * 64)
-    assert (served(earlier).href, served.sent) == ("image/1", [image, earlier])
+    assert (served(earlier).href, [of for _, of in served.files]) == ("image/1", [image, earlier])

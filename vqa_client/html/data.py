@@ -75,19 +75,19 @@ class Block:
     """Collects records; texts are cut to `limit` characters, and the overview gives fields and metrics."""
 
     def __init__(self, overview: Overview, show: Show, limit: int) -> None:
-        self._strings: list[str] = []
         self._images: list[list[Any]] = []
         self._letters: set[str] = set()
         self._overview, self._show, self._limit, self._needles = overview, show, limit, None
-        if DEPTH in overview.fields and (places := ImageFiles(overview.run).places):
+        if DEPTH in overview.fields and (roots := ImageFiles(overview.run).roots):
             sent = (image.name for record in overview.run.records for image in record.images)
-            self._needles = NeedleLines(places, sent)
+            self._needles = NeedleLines(roots, sent)
         self._numbers: dict[str, int] = {}
         self._image_numbers: dict[SentImage, int] = {}
 
     def keys(self, rows: Sequence[Sequence[Any]]) -> list[tuple[str, str]]:
         """The question id and the variant of each row."""
-        return [(row[0], self._strings[row[1]]) for row in rows]
+        strings = list(self._numbers)
+        return [(row[0], strings[row[1]]) for row in rows]
 
     def encoded(self, rows: Sequence[Sequence[Any]], **more: Any) -> bytes:
         """The block with its rows; `more` may name further columns than COLUMNS."""
@@ -101,7 +101,7 @@ class Block:
                 {"name": field, "values": in_order(overview.values.get(field, []), overview.description.order(field))}
                 for field in overview.fields
             ],
-            "strings": self._strings,
+            "strings": list(self._numbers),
             "images": self._images,
             "rows": rows,
             "request": None,
@@ -151,10 +151,7 @@ class Block:
         return None if text is None else self._string(shortened(text, limit))
 
     def _string(self, text: str) -> int:
-        number = self._numbers.setdefault(text, len(self._strings))
-        if number == len(self._strings):
-            self._strings.append(text)
-        return number
+        return self._numbers.setdefault(text, len(self._numbers))
 
     def _long(self, text: str | None) -> int | None:
         return self._text(text, self._limit)

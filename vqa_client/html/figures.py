@@ -128,9 +128,8 @@ def _total(overview: Overview, name: str, label: str, of: Estimate) -> Figure:
 
 def breakdowns(overview: Overview) -> list[BreakdownFigures]:
     """The fields with several values; of very many values only the most frequent."""
-    fields = [field for field in overview.fields if field != VARIANT]
-    several = [field for field in fields if len(overview.summary.breakdowns.get(field, {})) > 1]
-    return [_breakdown(overview, field, overview.summary.breakdowns[field], only(overview)) for field in several]
+    tallies = {field: overview.summary.breakdowns.get(field, {}) for field in overview.fields if field != VARIANT}
+    return [_breakdown(overview, field, of) for field, of in tallies.items() if len(of) > 1]
 
 
 def variants(overview: Overview) -> list[tuple[Figure, int]]:
@@ -177,14 +176,12 @@ def of_mean(label: str, mean: Mean, link: str = "") -> Figure:
     return Figure(label=label, n=mean.n, share=mean.value, interval=mean.interval, link=link)
 
 
-def _breakdown(
-    overview: Overview, field: str, tallies: Mapping[str, Tally], within: Mapping[str, str]
-) -> BreakdownFigures:
+def _breakdown(overview: Overview, field: str, tallies: Mapping[str, Tally]) -> BreakdownFigures:
     values = in_order(tallies, overview.description.order(field))
     if len(values) > MOST_ROWS:
         frequent = sorted(values, key=lambda value: -tallies[value].total)[:MOST_ROWS]
         values = [value for value in values if value in frequent]
-    rows = tuple(_figure({field: value}, value, tallies[value], within) for value in values)
+    rows = tuple(_figure({field: value}, value, tallies[value], only(overview)) for value in values)
     return BreakdownFigures(field=field, rows=rows, left_out=len(tallies) - len(rows))
 
 

@@ -59,17 +59,12 @@ _MOST_FILES = 500_000
 
 
 class ImageFiles:
-    """Finds the file of an image; the folders that the run names are searched with all folders below, once."""
+    """Finds the file of an image; `roots`, the folders that the run names, are searched with all below them, once."""
 
     def __init__(self, run: LoggedRun) -> None:
-        self._roots = [root for root in dict.fromkeys(_roots(run)) if root.is_dir()]
-        self._folders = [folder for root in self._roots for folder in _likely(root, run.folder)]
+        self.roots = [root for root in dict.fromkeys(_roots(run)) if root.is_dir()]
+        self._folders = [folder for root in self.roots for folder in _likely(root, run.folder)]
         self._below: dict[str, list[str]] | None = None
-
-    @property
-    def places(self) -> list[Path]:
-        """The existing folders that the run names."""
-        return self._roots
 
     def find(self, image: SentImage) -> Path | None:
         """The file with the image's name and size, None if there is none.
@@ -84,12 +79,12 @@ class ImageFiles:
             if _has_size(folder / name, size_bytes):
                 return folder / name
         if self._below is None:
-            self._below = _names_below(self._roots)
+            self._below = _names_below(self.roots)
         known = *self._below.get(name, ()), *(path + hash_sign + place for path in self._below.get(file, ()))
         paths = [path for path in map(Path, known) if _has_size(path, size_bytes)]
         if place and len(paths) > 1:
             paths = [path for path in paths if _has_bytes(path, image)] or paths
-        return next(iter(paths), None)
+        return paths[0] if paths else None
 
 
 def _has_bytes(path: Path, image: SentImage) -> bool:
@@ -213,16 +208,15 @@ def _pictured(path: Path, href: str, image: SentImage, side_pixels: int) -> Show
 
 
 class ServedImages:
-    """Pictures that a server makes on request; `files` are those that it may send, by number.
+    """Pictures that a server makes on request; `files` are those that it may send, each with the image that was sent.
 
-    A file that is no longer the image that was `sent` must not be sent.
+    A file that is no longer that image must not be sent.
     """
 
     def __init__(self, run: LoggedRun) -> None:
         self._finder = ImageFiles(run)
         self._numbers: dict[tuple[Path, str], int] = {}
-        self.files: list[Path] = []
-        self.sent: list[SentImage] = []
+        self.files: list[tuple[Path, SentImage]] = []
 
     def __call__(self, image: SentImage) -> ShownImage:
         """What the page shows of an image."""
@@ -231,8 +225,7 @@ class ServedImages:
             return _missing(image)
         number = self._numbers.setdefault((path, image.file_sha256 or image.sha256), len(self.files))
         if number == len(self.files):
-            self.files.append(path)
-            self.sent.append(image)
+            self.files.append((path, image))
         return ShownImage(href=f"image/{number}", picture=f"thumbnail/{number}")
 
 

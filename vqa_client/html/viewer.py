@@ -38,11 +38,12 @@ class HttpReply(Struct, frozen=True, kw_only=True):
 NOT_THERE = HttpReply(status=404, body=b"not found\n")
 
 
-class _ReadLog(Struct, frozen=True):
-    """The overview of a log in one state."""
+class _ReadLog(Struct):
+    """The overview and the page of a log in one state; the page is empty until it is asked for."""
 
     state: str
     overview: Overview
+    page: bytes = b""
 
 
 class Viewer:
@@ -56,7 +57,6 @@ class Viewer:
         self._logs: list[Path] = []
         self._read: dict[Path, _ReadLog] = {}
         self._images: dict[Path, ServedImages] = {}
-        self._pages: dict[Path, tuple[str, bytes]] = {}
         self._lock = threading.Lock()
         self._find_logs()
 
@@ -102,28 +102,26 @@ class Viewer:
         runs, left_out = dict[int, Overview](), list[str]()
         for number, log in enumerate(self._logs):
             try:
-                runs[number] = self._current(log)
+                runs[number] = self._current(log).overview
             except VqaClientError as error:
                 left_out.append(str(error))
         return HttpReply(kind=HTML, body=index_page(self._place, runs, left_out))
 
-    def _current(self, log: Path) -> Overview:
+    def _current(self, log: Path) -> _ReadLog:
         state = _state(log)
         known = self._read.get(log)
         if known is None or known.state != state:
             self._read[log] = known = _ReadLog(state, overview(read_run(log)))
-        return known.overview
+        return known
 
     def _page(self, log: Path) -> HttpReply:
-        overview = self._current(log)
-        state, images = self._read[log].state, self._images_of(log)
-        if self._pages.get(log, ("",))[0] != state:
-            self._pages[log] = state, page(overview, images, live=True)
-        return HttpReply(kind=HTML, body=self._pages[log][1])
+        current = self._current(log)
+        current.page = current.page or page(current.overview, self._images_of(log), live=True)
+        return HttpReply(kind=HTML, body=current.page)
 
     def _images_of(self, log: Path) -> ServedImages:
         if log not in self._images:
-            self._images[log] = ServedImages(self._current(log).run)
+            self._images[log] = ServedImages(self._current(log).overview.run)
         return self._images[log]
 
     def _comparison(self, numbers: Sequence[int]) -> HttpReply:
@@ -163,11 +161,13 @@ def image_reply(images: ServedImages, path: str) -> HttpReply:
     form, _, number = path.partition("/")
     if form not in ("image", "thumbnail"):
         return NOT_THERE
-    file, image = images.files[_number(number)], images.sent[_number(number)]
+    file, image = images.files[_number(number)]
     if not is_unchanged(file, image):
         return HttpReply(status=404, body=f"{CHANGED}\n".encode())
     if form == "image":
-        return _image(file)
+        with open_image(str(file)) as opened:
+            content = opened.read()
+        return HttpReply(kind=facts(content).mime, body=content)
     made = thumbnail(file)
     return HttpReply(kind=WEBP, body=made) if made else NOT_THERE
 
@@ -176,12 +176,6 @@ def _number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 9:
         raise ValueError(text)
     return int(text)
-
-
-def _image(file: Path) -> HttpReply:
-    with open_image(str(file)) as opened:
-        content = opened.read()
-    return HttpReply(kind=facts(content).mime, body=content)
 
 
 class ReviewNote(Struct, frozen=True, kw_only=True):
