@@ -154,8 +154,8 @@ def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
         clusters=len(gaps),
         unit=unit,
         partial=partial,
-        accuracy_a=_accuracy([(pair.a, pair.cluster) for pair in pairs]),
-        accuracy_b=_accuracy([(pair.b, pair.cluster) for pair in pairs]),
+        accuracy_a=accuracy_of([(pair.a, pair.cluster) for pair in pairs]),
+        accuracy_b=accuracy_of([(pair.b, pair.cluster) for pair in pairs]),
         difference=between,
         answered_by_both=_answered_difference(pairs),
         mcnemar=_mcnemar(pairs),
@@ -206,7 +206,8 @@ def _p_method(of: Difference, unit: str, *, partial: bool) -> str:
     return f"{test} ({of.draws:,} draws)" if of.draws else f"exact {test}"
 
 
-def _accuracy(kept: Sequence[tuple[Kept, str]]) -> Accuracy:
+def accuracy_of(kept: Sequence[tuple[Kept, str]]) -> Accuracy:
+    """The accuracy over records, each with its cluster."""
     scores = [record.score for record, _ in kept]
     answered = [record.score for record, _ in kept if record.answered]
     return Accuracy(

@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.compare.figures import accuracy_of
 from vqa_client.compare.matching import match, warnings
 from vqa_client.compare.sides import Side, side_of
 from vqa_client.errors import DataError, IdentityError
@@ -22,8 +23,7 @@ from vqa_client.files import natural_key, replacing
 from vqa_client.html.page import OURS, rendered
 from vqa_client.reports.log_reader import WAY_OUT, file_beside, find_logs
 from vqa_client.reports.logged_run import SEEN, LoggedRun, read_run, variant_words
-from vqa_client.scoring.paired import Difference, by_cluster, difference, holm
-from vqa_client.scoring.statistics import interval
+from vqa_client.scoring.paired import Difference, difference, holm
 from vqa_client.settings.run import entry_title
 
 SIGNIFICANT = 0.05
@@ -193,18 +193,17 @@ def _cell(side: Side) -> Cell:
     """The side's cell; the side keeps only the records of the form that figures are of."""
     run = side.runs[0]
     side.kept = side.of_headline()
-    kept = side.kept.values()
+    kept, expected = side.kept.values(), run.facts.expected
+    accuracy = accuracy_of([(record, record.cluster) for record in kept])
     scored = any(record.references for record in kept)
-    value = fsum(record.score for record in kept) / len(kept) if scored else None
-    spread = interval(by_cluster((record.score, record.cluster) for record in kept)) if scored else None
-    expected = run.facts.expected
+    spread = accuracy.interval if scored else None
     cell = Cell(
         log=run.log,
-        value=value,
+        value=accuracy.value if scored else None,
         low=spread.low if spread else None,
         high=spread.high if spread else None,
         n=len(kept),
-        failed=sum(not record.answered for record in kept),
+        failed=len(kept) - accuracy.answered,
         expected=None if expected is None else len(kept) + max(0, expected - len(run.records)),
         of=run.of_words,
     )

@@ -9,13 +9,11 @@ from msgspec import Struct
 from vqa_client.errors import DataError
 from vqa_client.files import natural_key
 from vqa_client.log_lines import Key
-from vqa_client.reports.log_reader import LOG_ENDING, find_logs
+from vqa_client.reports.log_reader import find_logs, stem_of
 from vqa_client.reports.logged_run import CLEAN, LoggedRun, headline_of, read_run
 from vqa_client.reports.names import first_of
 from vqa_client.task import Description
 from vqa_client.types import ANSWERED, Group, Status
-
-_ENDINGS = (LOG_ENDING, ".run.json", ".json", ".csv")
 
 
 class Kept(Struct, frozen=True, gc=False):
@@ -157,7 +155,7 @@ def label_sides(sides: Sequence[Side]) -> None:
     ways: tuple[Callable[[Side], str], ...] = (
         _model,
         lambda side: side.only_variant or "",
-        lambda side: " ".join(filter(None, (_model(side), f"({_name(side.path)})"))),
+        lambda side: " ".join(filter(None, (_model(side), f"({stem_of(side.path)})"))),
         lambda side: str(side.path),
     )
     for way in ways:
@@ -172,7 +170,3 @@ def label_sides(sides: Sequence[Side]) -> None:
 
 def _model(side: Side) -> str:
     return " and ".join(dict.fromkeys(run.facts.model for run in side.runs if run.facts.model))
-
-
-def _name(path: Path) -> str:
-    return next((path.name.removesuffix(ending) for ending in _ENDINGS if path.name.endswith(ending)), path.name)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.compare.figures import FULL_MARKS, Compared, Comparison, GroupDifference, compare
@@ -42,11 +41,8 @@ LEAST_TEXT, MORE_PER_RECORD, RECORDS = 1_000_000, 400, 4_000
 """Characters of prompts and replies: a thousand flips among two thousand questions fit into 3 MB with 200 pictures."""
 
 
-class ChartedRun(Struct, frozen=True, kw_only=True):
-    """The overview of one run of a side; `name` is its label in charts."""
-
-    name: str
-    overview: Overview
+ChartedRun = tuple[str, Overview]
+"""A run's label in charts, and its overview."""
 
 
 def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_images: int) -> None:
@@ -66,7 +62,7 @@ def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool 
     """The page in UTF-8; a `served` one takes images from its server."""
     first, measure = compared[0][0], compared[0][0].measure
     every = [charted for side in sides for charted in _charted_runs(side, first.variant)]
-    maps = [(charted.name, map) for charted in every for map in heat_maps(charted.overview)]
+    maps = [(name, map) for name, of in every for map in heat_maps(of)]
     blind = _blind(every)
     return rendered(
         "compare.html.j2",
@@ -83,7 +79,7 @@ def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool 
         most_slopes=MOST_SLOPES,
         slopes=slopes(blind, "without", "with"),
         heat_maps=maps,
-        steps=steps(maps, every[0].overview.description),
+        steps=steps(maps, every[0][1].description),
         names=list(dict.fromkeys(name for name, _ in maps)),
         scatter=_cost(every),
     )
@@ -93,8 +89,7 @@ def _charted_runs(side: Side, variant: str | None) -> Iterator[ChartedRun]:
     """The runs of a side that have the variant, or all of its runs if none has it."""
     runs = [run for run in side.runs if variant in run.records.variants] or side.runs
     for run in runs:
-        variant = f" · {run.folder or run.stem}" if len(runs) > 1 else ""
-        yield ChartedRun(name=side.label + variant, overview=overview(run))
+        yield side.label + (f" · {run.folder or run.stem}" if len(runs) > 1 else ""), overview(run)
 
 
 def _accuracies(compared: Compared) -> Iterator[Figure]:
@@ -144,10 +139,10 @@ def _answered_section(of: Comparison) -> Section:
 def _data(sides: Sequence[Side], compared: Compared, every: Sequence[ChartedRun], show: Show) -> bytes:
     """The data block of the page: each row is the first side's record, with the other sides' in one more column."""
     own = [{pair.key: pair for pair in of.own(matched)} for of, matched in compared]
-    lengths = [length for charted in every for length in charted.overview.text_lengths]
+    lengths = [length for _, of in every for length in of.text_lengths]
     more = MORE_PER_RECORD * max(0, len(own[0]) * len(sides) - RECORDS)
     budget = min(LEAST_TEXT + more, TEXT_BUDGET)
-    block = Block(every[0].overview, show, text_limit(lengths, budget))
+    block = Block(every[0][1], show, text_limit(lengths, budget))
     rows = {key: [*row, []] for key, row in _rows(block, sides[0], {key for pairs in own for key in pairs})}
     for side, pairs, (_, matched) in zip(sides[1:], own, compared, strict=True):
         keys = {matched.other_key(key): key for key in pairs}
@@ -167,26 +162,25 @@ def _rows(block: Block, side: Side, keys: Collection[Key]) -> Iterator[tuple[Key
 
 def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[PairedGap]]]:
     """The accuracies with images and without of runs that asked both ways, over all questions, then by group."""
-    asked_both = [charted for charted in every if {SEEN, BLIND} <= set(charted.overview.run.records.variants)]
+    asked_both = [(name, of) for name, of in every if {SEEN, BLIND} <= set(of.run.records.variants)]
     if len(asked_both) < 2:
         return []
     gaps: dict[str, list[PairedGap]] = {}
-    for charted in asked_both:
-        for gap in asked(charted.overview).gaps:
+    for name, of in asked_both:
+        for gap in asked(of).gaps:
             label = "all questions" if gap.label == "all" else gap.label
-            gaps.setdefault(label, []).append(replace(gap, label=charted.name, link=""))
+            gaps.setdefault(label, []).append(replace(gap, label=name, link=""))
     return list(gaps.items())
 
 
 def _cost(every: Sequence[ChartedRun]) -> Scatter | None:
     """Accuracy against the cost of a question: in dollars if all configs have prices, else in tokens."""
-    prices = [dollars(run.overview) for run in every]
-    tokens = [run.overview.whole.prompt_tokens.total + run.overview.whole.completion_tokens.total for run in every]
+    prices = [dollars(of) for _, of in every]
+    tokens = [of.whole.prompt_tokens.total + of.whole.completion_tokens.total for _, of in every]
     priced = all(prices)
     costs = [price or 0.0 for price in prices] if priced else tokens
     tallies = [
-        (run.name, cost / len(run.overview.run.records), run.overview.summary.overall)
-        for run, cost in zip(every, costs, strict=True)
+        (name, cost / len(of.run.records), of.summary.overall) for (name, of), cost in zip(every, costs, strict=True)
     ]
     return scatter("dollars" if priced else "tokens", tallies) if all(costs) and len(every) > 1 else None
 

@@ -39,6 +39,11 @@ def run_file_of(log: Path) -> Path:
     return log.with_name(log.name.replace(LOG_ENDING, ".run.json"))
 
 
+def stem_of(path: Path) -> str:
+    """The beginning of the names of all files of a run, from the name of one of them."""
+    return next((path.name.removesuffix(end) for end in _ENDINGS if path.name.endswith(end)), path.name)
+
+
 def find_logs(place: Path) -> list[Path]:
     """The record logs of a run, or of all runs below a folder; raises DataError without any.
 
@@ -74,7 +79,7 @@ def _raise_unless_missing(error: OSError) -> None:
 def _candidates(place: Path) -> Iterator[Path]:
     if LOG_ENDING in place.name:
         yield place
-    stem = next((place.name.removesuffix(end) for end in _ENDINGS if place.name.endswith(end)), place.name)
+    stem = stem_of(place)
     yield place.with_name(stem + LOG_ENDING)
     yield place.with_name(_DATE.sub("", stem) + LOG_ENDING)
 

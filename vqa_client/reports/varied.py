@@ -14,6 +14,7 @@ from vqa_client.files import natural_key, write_json
 from vqa_client.json_stream import write_json_list
 from vqa_client.reports.run import Pairs, Run, common_keys, in_percent, interval
 from vqa_client.reports.summary import Summary, Tally, summarise, without_scores
+from vqa_client.scoring.corrupted_scores import Figures
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.repeats import BlindFigures, BlindScores, Pairing, RepeatFigures, RepeatScores, majority
 from vqa_client.scoring.statistics import Mean
@@ -73,15 +74,15 @@ def tallies(summary: Summary) -> dict[str, Tally]:
 def by_variant(summary: Summary) -> dict[str, Any]:
     """The accuracy of each form with its denominators, as JSON has it."""
     return {
-        variant: {
-            "total": of.total,
-            "accuracy": in_percent(of.accuracy),
-            "interval": interval(of.interval, in_percent),
-            "answered": of.answered,
-            "accuracy_answered": in_percent(of.accuracy_answered),
-        }
+        variant: scored(of) | {"answered": of.answered, "accuracy_answered": in_percent(of.accuracy_answered)}
         for variant, of in tallies(summary).items()
     }
+
+
+def scored(of: Tally | Figures) -> dict[str, Any]:
+    """A number of questions and their accuracy, as JSON has them."""
+    accuracy, bounds = in_percent(of.accuracy), interval(of.interval, in_percent)
+    return {"total": of.total, "accuracy": accuracy, "interval": bounds}
 
 
 def share(of: Mean) -> dict[str, Any]:

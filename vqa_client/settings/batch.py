@@ -30,8 +30,8 @@ def without_keys(command: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BudgetSettings(DividedSettings):
-    """Limits on pace, cost and time, for every benchmark command."""
+class BatchSettings(DividedSettings):
+    """Limits on pace, cost and time, and settings of batches, for every benchmark command."""
 
     rpm: Annotated[float | None, ABOVE_0, LIMITS] = None
     """At most N requests per minute. Default: as a server's x-ratelimit headers say, else no limit."""
@@ -42,12 +42,6 @@ class BudgetSettings(DividedSettings):
     """Stop asking once this start has spent N dollars, by the config's prices; the same command resumes."""
     max_minutes: Annotated[float | None, ABOVE_0, LIMITS] = None
     """Stop in order after N minutes; the same command resumes."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BatchSettings(BudgetSettings):
-    """Settings of batches, for every benchmark command."""
-
     batch: Annotated[Switch, BATCH] = False
     """Use the server's batch API, at its batch price: upload, wait (up to 24 h), read. Ctrl-C stops the waiting, not
     the batches; run the same command again to collect them (needs the extra openai)."""

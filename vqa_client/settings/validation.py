@@ -101,7 +101,7 @@ def _is_utf8(word: str) -> bool:
 def check(settings: Any) -> None:
     """Turn text into paths where paths are asked for, and paths into text where text is; `~` into the home folder.
 
-    Raises UsageError for a value that a setting can't have.
+    A shell leaves `~` in `--output=~/x` and in quotes. Raises UsageError for a value that a setting can't have.
     """
     for name, rule in _rules(type(settings)).items():  # type: ignore[arg-type]  # a class is hashable
         given = getattr(settings, name)
@@ -115,7 +115,7 @@ def check(settings: Any) -> None:
         if Path in rule.types:
             for value in filter(None, values):
                 _check_address(rule.option, str(value), getattr(settings, "addresses", {}).get(name, ()))
-            values = [None if value is None else expanded(value) for value in values]
+            values = [None if value is None else Path(os.path.expanduser(value)) for value in values]
         checked = tuple(values) if rule.several else values[0]
         if checked is not given:
             object.__setattr__(settings, name, checked)
@@ -143,11 +143,6 @@ class CheckedSettings:
 
     def __post_init__(self) -> None:
         check(self)
-
-
-def expanded(path: str | Path) -> Path:
-    """The path with `~` replaced, which a shell leaves in `--output=~/x` and in quotes."""
-    return Path(os.path.expanduser(path))
 
 
 @cache

@@ -14,9 +14,9 @@ from msgspec.structs import asdict, replace
 from vqa_client.files import write_json
 from vqa_client.images.corruptions.table import milder_levels
 from vqa_client.reports.robustness.evaluation import write_results
-from vqa_client.reports.run import Pairs, Run, in_percent, interval
-from vqa_client.reports.summary import Summary, Tally, summarise
-from vqa_client.reports.varied import VARIANT, head, in_points, rest
+from vqa_client.reports.run import Pairs, Run, in_percent
+from vqa_client.reports.summary import Summary, summarise
+from vqa_client.reports.varied import VARIANT, head, in_points, rest, scored
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures
 from vqa_client.scoring.robustness import class_of, metrics_of
 from vqa_client.types import Group, Question, Record, Status, group_text
@@ -130,29 +130,15 @@ def _corruption(curves: Curves, name: str) -> dict[str, Any]:
 
 
 def _level(figures: Figures) -> dict[str, Any]:
-    return {
-        "total": figures.total,
-        "accuracy": in_percent(figures.accuracy),
-        "interval": interval(figures.interval, in_percent),
-        "answered": figures.answered,
-        **({"difference": in_points(figures.difference)} if figures.difference else {}),
-        "status_counts": figures.statuses,
-    }
+    less = {"difference": in_points(figures.difference)} if figures.difference else {}
+    return scored(figures) | {"answered": figures.answered} | less | {"status_counts": figures.statuses}
 
 
 def _by_group(summary: Summary, fields: Iterable[str]) -> dict[str, Any]:
     return {
         field: {
-            variant: {value: _group(tally) for value, tally in tallies.items()}
+            variant: {value: scored(tally) for value, tally in tallies.items()}
             for variant, tallies in summary.crossings[VARIANT, field].items()
         }
         for field in fields
-    }
-
-
-def _group(tally: Tally) -> dict[str, Any]:
-    return {
-        "total": tally.total,
-        "accuracy": in_percent(tally.accuracy),
-        "interval": interval(tally.interval, in_percent),
     }
