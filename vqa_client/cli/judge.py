@@ -7,7 +7,6 @@ from pathlib import Path
 from msgspec import to_builtins
 
 from vqa_client.aggregates import Estimate
-from vqa_client.cli.evaluate import run_without_asking
 from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
@@ -68,8 +67,15 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
         return _use_sheet(for_people(only_run(settings), settings.labels))
     runs = [replace(settings, results=log) for log in judged_logs(settings.results, benchmark)]
     runs = [replace(run, kind=kind_of(run)) for run in runs]
-    if (done := run_without_asking(runs)) is not None:
-        return done
+    if settings.dry_run:
+        from vqa_client.cli.dry_run import show_dry_run
+
+        show_dry_run(runs)
+        return EXIT_OK
+    if settings.batch_step in ("status", "cancel"):
+        from vqa_client.cli.batch import run_step
+
+        return run_step(runs)
     progress = display()
     try:
         reports = until_signalled(lambda stop: arun_several(runs, progress=progress, stop=stop), progress)
