@@ -12,15 +12,18 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
-from tests.reports.robustness_records import FOURTEEN, curves, on_disk, pairs_of
+from tests.reports.robustness_records import FOURTEEN, curves, on_disk, pairs_of, run_of
 from vqa_client import plots
 from vqa_client.cli.main import run_command
 from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.plots import CONTACT_SHEET, FIGURES, contact_sheet, draw
 from vqa_client.plots.accuracy import accuracy_by_level, relative_drop, vre_by_weighting
 from vqa_client.plots.style import NothingToDraw, look, save, shown, styled, titled
+from vqa_client.reports.robustness.evaluation import write_results
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Evaluation, evaluate
+from vqa_client.types import SentImage
 
 pytest.importorskip("matplotlib")
 KEPT = Path(__file__).with_name("figures.json")
@@ -340,15 +343,16 @@ def plot(*words: object) -> int:
     return run_command(["robustness", "plot", *map(str, words)])
 
 
-@pytest.mark.usefixtures("picture")
 def test_the_command_draws_runs_and_their_first_image_under_all_seventy(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    picture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import numpy as np
     from PIL import Image
 
     monkeypatch.setattr(plots, "FIGURES", ONE)
-    on_disk(tmp_path, "org/m", pairs_of(curves(0.8, 1.0, ("snow", "elastic"))))
+    sent = SentImage(name=picture.name, sha256="ab" * 32, size_bytes=picture.stat().st_size)
+    pairs = pairs_of(curves(0.8, 1.0, ("snow", "elastic")))
+    on_disk(tmp_path, "org/m", [(question, replace(record, images=(sent,))) for question, record in pairs])
     assert plot(tmp_path, "-o", tmp_path / "out") == 0
     streams = capsys.readouterr()
     drawn = [Path(line) for line in streams.out.splitlines()]
@@ -368,11 +372,16 @@ def test_the_command_draws_runs_and_their_first_image_under_all_seventy(
     assert streams.err == "published levels that are not in order of severity: elastic 3 is milder than 2\n"
 
 
+@pytest.mark.parametrize("has_log", [True, False])
 def test_without_the_image_the_other_figures_are_drawn(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    has_log: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plots, "FIGURES", ONE)
-    on_disk(tmp_path, "org/m", pairs_of(curves(0.8, 1.0, ("snow",))))
+    pairs = pairs_of(curves(0.8, 1.0, ("snow",)))
+    if has_log:
+        on_disk(tmp_path, "org/m", pairs)
+    else:
+        write_results(tmp_path, run_of("org/m"), lambda: pairs)
     assert plot(tmp_path, "-o", tmp_path / "out") == 0
     streams = capsys.readouterr()
     assert [Path(line).stem for line in streams.out.splitlines()] == [*ONE] * 2

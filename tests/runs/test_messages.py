@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import msgspec
 import pytest
-from msgspec.structs import replace
 
 from tests.tasks.documents import mc_record
 from vqa_client import AskSettings, run
@@ -18,15 +16,13 @@ from vqa_client.batch.parts import PartFolder, refuse_open
 from vqa_client.client.endpoint import tls_context
 from vqa_client.errors import DataError, IdentityError, QuestionFailed, ServerAway, UsageError
 from vqa_client.evaluation import ModelsFailed
-from vqa_client.reports.robustness.evaluation import FoundRun
 from vqa_client.runs import document_pages
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.merge import merge_folder
 from vqa_client.runs.reopened import reopen
 from vqa_client.runs.resume import RunPaths, any_answer, carry_over
-from vqa_client.runs.robustness import first_image, read_result_files, read_runs
+from vqa_client.runs.robustness import read_result_files, read_runs
 from vqa_client.runs.run_file import RunFile, check_identity
-from vqa_client.scoring.corrupted_scores import CorruptedScores
 from vqa_client.shipped import install
 from vqa_client.types import Question
 
@@ -232,23 +228,3 @@ def test_models_that_failed_are_named_by_their_errors_and_each_hint_once() -> No
         {"a": errors["a"], "b": UsageError("odd"), "c": errors["c"], "d": UsageError("x", hint="y")}, []
     )
     assert (str(failed), failed.hint) == ("not completed: a, c: it is away; b: odd; d: x", "start it; y")
-
-
-@pytest.mark.usefixtures("_files")
-@pytest.mark.parametrize("name", ["images_dir", "images", "data_dir", "input"])
-def test_the_first_image_of_a_run_is_found_below_any_folder_that_its_settings_name(name: str) -> None:
-    image = Path("folder/below/a[1].png")
-    image.parent.mkdir(parents=True)
-    image.touch()
-    described = {"settings": {name: "folder"}}
-    Path("r.run.json").write_bytes(msgspec.json.encode(replace(now(), described=described)))
-    Path("r.records.jsonl").write_text('torn\n{"images": []}\n{"images": [{"name": "a[1].png"}]}\n')
-    curves = CorruptedScores().curves()
-    run = FoundRun(model="m", path=Path("r.records.jsonl"), report=None, facts={}, curves=curves, questions=frozenset())
-    assert first_image(run) is None  # of result files
-    assert first_image(replace(run, report=Path("r.json"))) == image
-    Path("r.json").write_text('{"images_dir": "folder/below"}')
-    Path("r.run.json").unlink()
-    assert first_image(replace(run, report=Path("r.json"))) == image
-    image.unlink()
-    assert first_image(replace(run, report=Path("r.json"))) is None

@@ -20,12 +20,14 @@ from vqa_client.cli.varied_tables import of_pool
 from vqa_client.corrupted_copies import METADATA, CopyPlan, describe, expected_bytes, joined, make, plan
 from vqa_client.errors import OutputError, UsageError
 from vqa_client.files import check_output, write_json
+from vqa_client.html.shown_images import ImageFiles
 from vqa_client.images.corruptions import PROFILES
 from vqa_client.parallel import in_processes
 from vqa_client.plots import CONTACT_SHEET, contact_sheet, draw, needs_extra
+from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.names import count
 from vqa_client.reports.robustness.evaluation import FoundRun, content, write_evaluation
-from vqa_client.runs.robustness import first_image, notes_on, read_runs
+from vqa_client.runs.robustness import notes_on, read_runs
 from vqa_client.scoring.corrupted_scores import evaluate as judge
 from vqa_client.settings.robustness import CORRUPTIONS, EvaluateSettings, GenerateSettings, PlotSettings, RobustnessRun
 from vqa_client.tasks import registry
@@ -162,7 +164,7 @@ def plot(settings: PlotSettings) -> None:
 
 def _draw_sheet(settings: PlotSettings, runs: Sequence[FoundRun]) -> tuple[list[Path], list[str]]:
     """The files of the contact sheet, or why there are none; raises if the given --image can't be drawn."""
-    image = settings.image or next(filter(None, map(first_image, runs)), None)
+    image = settings.image or next(filter(None, map(_first_image, runs)), None)
     if image is None:
         return [], [f"no {CONTACT_SHEET}: the runs' first image was not found; --image names one"]
     facts = runs[0].facts
@@ -173,3 +175,12 @@ def _draw_sheet(settings: PlotSettings, runs: Sequence[FoundRun]) -> tuple[list[
         if settings.image:
             raise
         return [], [f"no {CONTACT_SHEET}: {error}; {error.hint}"]
+
+
+def _first_image(run: FoundRun) -> Path | None:
+    """The file of the run's first image; None if it is no longer there, and for a run of result files."""
+    if not run.path.is_file():
+        return None
+    logged = read_run(run.path)
+    image = next((image for record in logged.records.as_written() for image in record.images), None)
+    return ImageFiles(logged).find(image) if image else None

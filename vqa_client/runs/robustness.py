@@ -1,9 +1,7 @@
 """Reads finished robustness runs from their logs or result files, for their evaluation."""
 
-import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,61 +19,6 @@ from vqa_client.reports.summary import description_of
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile, as_lines
 from vqa_client.scoring.corrupted_scores import CorruptedScores
-from vqa_client.tables.inside import split_name
-
-_FOLDERS = ("images_dir", "images", "data_dir", "input")
-"""Settings that name a folder of images, or its parent."""
-
-
-class _Name(Struct):
-    name: str
-
-
-class _Line(Struct):
-    images: tuple[_Name, ...] = ()
-
-
-class _Report(Struct):
-    images_dir: str | None = None
-
-
-_image_line = msgspec.json.Decoder(_Line)
-_report = msgspec.json.Decoder(_Report)
-
-
-def first_image(run: FoundRun) -> Path | None:
-    """The image's file; None if it no longer exists, or if the run was read from result files."""
-    if run.report is None or (name := _first_name(run.path)) is None:
-        return None
-    for folder in _places(run.report):
-        if (folder / name).is_file() or split_name(str(folder / name))[1]:
-            return folder / name
-        if file := next(folder.rglob(escape(name)), None):
-            return file
-    return None
-
-
-def _first_name(log: Path) -> str | None:
-    with log.open("rb") as file:
-        for text in file:
-            try:
-                images = _image_line.decode(text).images
-            except ValueError:
-                continue
-            if images:
-                return images[0].name
-    return None
-
-
-def _places(report: Path) -> list[Path]:
-    """The existing folders that the run's report and settings name."""
-    named: list[str | None] = []
-    with contextlib.suppress(OSError, ValueError):  # an interrupted run may have no report
-        named.append(_report.decode(report.read_bytes()).images_dir)
-    file = RunFile.read(RunPaths.beside(report).run)
-    settings = file.described.get("settings", {}) if file else {}
-    named += [settings.get(name) for name in _FOLDERS]
-    return [Path(folder) for folder in named if folder and Path(folder).is_dir()]
 
 
 class _Row(Struct, rename="camel"):
@@ -119,7 +62,6 @@ def read_result_files(folder: Path) -> list[FoundRun]:
         FoundRun(
             model=model,
             path=folder / model,
-            report=None,
             facts={"dataset": datasets[model]},
             curves=of_model.curves(),
             questions=frozenset(of_model.questions),
@@ -209,7 +151,6 @@ def _run(paths: RunPaths) -> FoundRun:
     return FoundRun(
         model=file.model().model_name,
         path=paths.log,
-        report=paths.report,
         facts=_facts(file),
         curves=scores.curves(),
         questions=frozenset(scores.questions),

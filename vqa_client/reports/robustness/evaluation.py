@@ -107,13 +107,11 @@ def _variant_of(folder: str) -> tuple[str, int] | None:
 class FoundRun(Struct, frozen=True, kw_only=True):
     """A model's curves and their source: a record log, or a folder of result files.
 
-    `facts` are what runs must have in common to be compared, as far as known; `report` is the run's own JSON, None for
-    result files.
+    `facts` are what runs must have in common to be compared, as far as known.
     """
 
     model: str
     path: Path
-    report: Path | None
     facts: dict[str, Any]
     curves: Curves
     questions: frozenset[str]
