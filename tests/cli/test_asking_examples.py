@@ -173,11 +173,11 @@ def test_written_batches_and_shards_are_a_line_each() -> None:
     command = (
         "for example: vllm run-batch -i a.jsonl -o a.out.jsonl --model 'm o'; then `vqa-client batch read` with the"
     )
-    files = ["a.jsonl: 1,000 questions\n", "b.jsonl: 1 question\n"]
-    assert _file_lines(written) == [*files, f"{command} same options\n"]
+    files = ["a.jsonl: 1,000 questions", "b.jsonl: 1 question"]
+    assert _file_lines(written) == [*files, f"{command} same options"]
     lost = replace(written, left_out=("q1", "q2", "q3", "q4"))
-    assert _file_lines(lost)[2] == "4 questions can't be asked: q1, q2, q3\n"
-    assert _file_lines(replace(written, files={})) == ["mc clean: nothing is left to ask\n"]
+    assert _file_lines(lost)[2] == "4 questions can't be asked: q1, q2, q3"
+    assert _file_lines(replace(written, files={})) == ["mc clean: nothing is left to ask"]
     asked = report(DeclaredSummary(**SUMMARY, totals={}))
-    shown = f"{asked.log}: 4 of 1,004 questions asked, 1 failed\n"
-    assert shard_lines([replace(asked, expected=1_004)] * 2) == shown * 2
+    shown = f"{asked.log}: 4 of 1,004 questions asked, 1 failed"
+    assert shard_lines([replace(asked, expected=1_004)] * 2) == [shown] * 2

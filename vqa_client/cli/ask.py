@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from vqa_client.cli.evaluate import evaluate
-from vqa_client.cli.streams import EXIT_OK, emit, safe, say
+from vqa_client.cli.streams import EXIT_OK, emit_lines, say
 from vqa_client.errors import DataError, QuestionFailed
 from vqa_client.images.facts import facts
 from vqa_client.runs.plans import make_plans
@@ -26,13 +26,13 @@ def ask(data: Path, /, settings: AskSettings) -> int:
         fetched, _ = with_data(settings, say)
         assert isinstance(fetched, AskSettings)
         write_benchmark(fetched, settings.to, url_of(data))
-        emit(f"{safe(str(settings.to))}\n")
+        emit_lines(str(settings.to))
         return EXIT_OK
     if settings.prompt and "{" not in settings.prompt:
         say("warning: --prompt has no {question} and no other {column}: the same words are sent for every row")
     code = evaluate(settings)
     if settings.dry_run and settings.show and not settings.json:
-        emit("".join(f"\n{safe(line)}\n" for line in _first_questions(settings)))
+        emit_lines(*(f"\n{text}" for text in _first_questions(settings)))
     return code
 
 

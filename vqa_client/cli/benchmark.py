@@ -10,7 +10,7 @@ from cyclopts import Parameter as CommandParameter
 
 from vqa_client.cli.app import CALL, HELP_FLAGS, SPELLED, HelpFormatter, OptionWords, example
 from vqa_client.cli.commands import COMMANDS, default_settings
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, safe
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit_lines
 from vqa_client.errors import UsageError
 from vqa_client.reports.names import count
 from vqa_client.settings.declared import BenchmarkSettings, ChoiceSettings, PageSettings
@@ -49,14 +49,14 @@ def selftest(name: _Name = None, /, *options: OptionWords) -> int:
     if settings is None:
         return EXIT_OK
     result = tested(settings)
-    lines = [f"{safe(fault.question_id)}: {fault.reply!r}: {fault.reason}" for fault in result.faults[:_SHOWN]]
+    lines = [f"{fault.question_id}: {fault.reply!r}: {fault.reason}" for fault in result.faults[:_SHOWN]]
     if (more := len(result.faults) - _SHOWN) > 0:
         lines.append(f"and {more:,} more")
     if result.empty_totals:
         lines.append(f"totals in which no question counts: {first_and_more(result.empty_totals, _SHOWN)}")
     asked = count(result.total)
     lines.append(f"{len(result.faults):,} of {asked} fail" if result.faults else f"{asked}: every score is 1")
-    emit("".join(f"{line}\n" for line in lines))
+    emit_lines(*lines)
     return EXIT_FAILED_QUESTIONS if result.faults else EXIT_OK
 
 

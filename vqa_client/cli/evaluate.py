@@ -11,7 +11,7 @@ from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import LiveCounts, PipedDisplay, display
 from vqa_client.cli.report_tables import as_tables, json_rows
 from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, emit, emit_json, safe, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, emit, emit_json, emit_lines, say
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.model_config import load_model, names_config
@@ -132,13 +132,12 @@ async def ask_runs(settings: Sequence[RunSettings], progress: LiveCounts, stop: 
         return await arun_several(settings, progress=progress, stop=stop)
 
 
-def shard_lines(reports: Sequence[Report]) -> str:
+def shard_lines(reports: Sequence[Report]) -> list[str]:
     """A line per shard, without its accuracy, which is not that of the whole run."""
-    return "".join(
-        f"{safe(str(report.log))}: {report.summary.overall.total:,} of {count(report.expected, 'question')} asked, "
-        f"{report.failed:,} failed\n"
+    return [
+        f"{report.log}: {report.summary.overall.total:,} of {count(report.expected)} asked, {report.failed:,} failed"
         for report in reports
-    )
+    ]
 
 
 def _status_text(reports: Sequence[Report]) -> str:
@@ -153,7 +152,7 @@ def show(reports: Sequence[Report], settings: RunSettings | None = None, *, as_j
     if as_json:
         emit_json(json_rows(reports))
     elif settings is not None and settings.part is not None:
-        emit(shard_lines(reports))
+        emit_lines(*shard_lines(reports))
     elif reports:
         emit(as_tables(reports, verbose=getattr(settings, "verbose", False)))
 

@@ -10,7 +10,7 @@ from vqa_client.aggregates import Estimate
 from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, safe
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, emit_lines
 from vqa_client.cli.tables import as_text
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
@@ -121,7 +121,7 @@ def _use_sheet(settings: JudgeSettings) -> int:
     judges = judges_of(run, settings)
     if settings.for_people is not None:
         number = write_sheet(settings.output, run, judges[-1] if judges else None, settings.for_people)
-        emit(f"{count(number, 'reply', 'replies')} to label: {safe(str(settings.output))}\n")
+        emit_lines(f"{count(number, 'reply', 'replies')} to label: {settings.output}")
         return EXIT_OK
     assert settings.labels is not None
     if not judges:

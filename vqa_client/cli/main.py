@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
-from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE, SIGNALS, emit, prepare_streams, safe, say
+from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE, SIGNALS, emit_lines, prepare_streams, say
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError, forbidden
 from vqa_client.version import __version__
 
@@ -32,11 +32,11 @@ def list_benchmarks() -> None:
     from vqa_client.tasks.listing import declared
 
     width = max(map(len, declared()))
-    emit("".join(f"{name:<{width}}  {safe(of.title)}\n" for name, of in declared().items()))
+    emit_lines(*(f"{name:<{width}}  {of.title}" for name, of in declared().items()))
 
 
 def _print_version() -> None:
-    emit(f"{__version__}\n")
+    emit_lines(__version__)
 
 
 _AT_ONCE: dict[tuple[str, ...], Callable[[], None]] = {("list",): list_benchmarks, ("--version",): _print_version}

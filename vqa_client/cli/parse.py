@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 
-from vqa_client.cli.streams import emit, emit_json, safe
+from vqa_client.cli.streams import emit, emit_json, emit_lines
 from vqa_client.cli.tables import as_text
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.names import count, cut, percent
@@ -26,7 +26,7 @@ def parse(settings: ParseSettings) -> None:
     if settings.json:
         emit_json(explanation)
     else:
-        emit("\n".join(safe(line) for line in _why_lines(explanation)) + "\n")
+        emit_lines(*_why_lines(explanation))
 
 
 def _why_lines(explanation: Why) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
-from vqa_client.cli.streams import emit, emit_json, safe
+from vqa_client.cli.streams import emit, emit_json, emit_lines, safe
 from vqa_client.errors import UsageError
 from vqa_client.files import check_output, natural_key, replacing
 from vqa_client.images.find import PageFolder, page_folders
@@ -44,11 +44,11 @@ def perturb(settings: PerturbSettings) -> int:
         check_reader()
     selection = variants(settings.images, settings.perturbation, settings.data_json)
     if settings.dry_run:
-        emit("\n".join(_estimate_lines(selection, settings)) + "\n")
+        emit_lines(*_estimate_lines(selection, settings))
         return 0
     for made in _make_all(selection, settings):
         size_mb = made.size_bytes / 1e6
-        emit(f"{made.folder}: {count(made.pages, 'page')}, {made.made:,} of them new, {size_mb:,.1f} MB\n")
+        emit_lines(f"{made.folder}: {count(made.pages, 'page')}, {made.made:,} of them new, {size_mb:,.1f} MB")
     if text is not None:
         clean = PageFolder(name=selection.clean.name, path=selection.clean.path)
         perturbed = (PageFolder(name=name, path=settings.output / name / IMAGES) for name in selection.folders)
@@ -118,8 +118,8 @@ def pages_preview(settings: PagesPreviewSettings) -> int:
     sheet = png(contact_sheet(columns, pages))
     with replacing(settings.output) as file:
         file.write(sheet)
-    folders = ", ".join(safe(form.name) for form in columns)
-    emit(f"{settings.output}: {count(len(pages), 'page')} in {count(len(columns), 'form')}: {folders}\n")
+    folders = ", ".join(form.name for form in columns)
+    emit_lines(f"{settings.output}: {count(len(pages), 'page')} in {count(len(columns), 'form')}: {folders}")
     return 0
 
 

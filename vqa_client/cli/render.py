@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
 from vqa_client.cli.perturb import as_table, measure
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_lines, say
 from vqa_client.files import check_output
 from vqa_client.images.find import PageFolder
 from vqa_client.pages.documents import Document, checked, read_documents
@@ -128,7 +128,7 @@ def _print_estimate(settings: RenderSettings, documents: Iterable[Document], tot
     for name, tokens in expected.tokens.items():
         side = TOKEN_SIDES[name]
         lines.append(f"about {tokens:,} image tokens by the rule {name}: one for each {side} x {side} pixels")
-    emit("\n".join(lines) + "\n")
+    emit_lines(*lines)
 
 
 SHOWN_IDS = 5
@@ -150,5 +150,5 @@ def needles(settings: NeedlesSettings) -> int:
         examples = ", ".join(ids[:SHOWN_IDS]) + (" ..." if len(ids) > SHOWN_IDS else "")
         say(f"{count(len(ids), 'document')} left out, {reason.replace('_', ' ')}: {examples}")
     would = "would contain" if settings.dry_run else "contains"
-    emit(f"{settings.output} {would} {count(hidden.documents, 'document')}, {count(hidden.needles, 'question')}\n")
+    emit_lines(f"{settings.output} {would} {count(hidden.documents, 'document')}, {count(hidden.needles, 'question')}")
     return 0

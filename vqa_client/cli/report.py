@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from vqa_client.cli.streams import emit, safe, say
+from vqa_client.cli.streams import emit_lines, say
 from vqa_client.errors import DataError, VqaClientError
 from vqa_client.exports.numbers import write_markdown, write_summary
 from vqa_client.exports.tables import Data, write_csv, write_jsonl, write_parquet
@@ -35,11 +35,11 @@ def report(settings: ReportSettings) -> None:
             broken.append(log)
             continue
         figures = overview(run)
-        emit("".join(f"{line}\n" for line in _lines(figures)))
+        emit_lines(*_lines(figures))
         for ending, write in _forms(settings, run).items():
             path = file_beside(_folder(settings, log, logs) / log.name, ending)
             write(path, figures)
-            emit(f"  {safe(str(path))}\n")
+            emit_lines(f"  {path}")
     if broken:
         raise DataError(f"{', '.join(map(str, broken))}: no line of it is a record", hint=WAY_OUT)
 
@@ -87,9 +87,8 @@ def _lines(overview: Overview) -> Iterator[str]:
     more = f"; {len(overview.variants):,} variants, each in the page's table" if overview.variants else ""
     left = f"; {asked:,} of {expected:,}, not finished" if expected and asked < expected else ""
     over = f" of {count(overall.total, 'question')}{of}, {overall.answered:,} answered{more}{left}"
-    yield f"{safe(run.title)} · {safe(run.facts.model or run.stem)}"
-    measure = safe(overview.description.measure)
-    yield f"  {measure} {percent(overall.accuracy)} % ({interval_text(overall.interval)}){over}"
+    yield f"{run.title} · {run.facts.model or run.stem}"
+    yield f"  {overview.description.measure} {percent(overall.accuracy)} % ({interval_text(overall.interval)}){over}"
     if gap := gap_words(overview.summary.parts, overview.description.headline):
         yield f"  {gap}"
     if run.records.unreadable:

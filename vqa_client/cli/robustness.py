@@ -14,7 +14,7 @@ from vqa_client.cli.app import HELP_FLAGS, OptionWords, app
 from vqa_client.cli.benchmark import parse_options, settings_command
 from vqa_client.cli.evaluate import evaluate as ask
 from vqa_client.cli.files_progress import files_progress, resumable
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, emit_lines, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import of_pool
 from vqa_client.corrupted_copies import METADATA, CopyPlan, describe, expected_bytes, joined, make, plan
@@ -42,11 +42,11 @@ def generate(settings: GenerateSettings) -> int:
     if note:
         say(note)
     if settings.dry_run:
-        emit(_estimate_text(planned))
+        emit_lines(*_estimate_lines(planned))
         return EXIT_OK
     write_json(settings.output / METADATA, described)
     made, bad = _make_files(planned) if planned.jobs else ([], set())
-    emit(_summary_text(planned, made, bad))
+    emit_lines(*_summary_lines(planned, made, bad))
     return EXIT_FAILED_QUESTIONS if bad else EXIT_OK
 
 
@@ -67,7 +67,7 @@ def _make_files(planned: CopyPlan) -> tuple[list[int], set[str]]:
     return sizes, bad
 
 
-def _summary_text(planned: CopyPlan, made: list[int], bad: set[str]) -> str:
+def _summary_lines(planned: CopyPlan, made: list[int], bad: set[str]) -> list[str]:
     earlier = planned.files - planned.missing
     lacking = planned.missing - len(made)
     lines = [
@@ -77,10 +77,10 @@ def _summary_text(planned: CopyPlan, made: list[int], bad: set[str]) -> str:
     ]
     if bad:
         lines.append(f"{count(len(bad), 'image')} left out, {count(lacking, 'file')} missing")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def _estimate_text(planned: CopyPlan) -> str:
+def _estimate_lines(planned: CopyPlan) -> list[str]:
     lines = [
         f"{count(len(planned.sources), 'image')} in {count(len(planned.variants), 'folder')}: "
         f"{count(planned.files, 'file')}, {planned.missing:,} to be made"
@@ -88,7 +88,7 @@ def _estimate_text(planned: CopyPlan) -> str:
     if planned.jobs:
         expected_mb = expected_bytes(planned) / 1e6
         lines.append(f"about {expected_mb:,.1f} MB expected, {_free_mb(planned.settings.output):,.0f} MB free")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _free_mb(path: Path) -> float:

@@ -1,6 +1,6 @@
 """`vqa-client ctl` and `merge`: control a run in progress, and join the shards of a run."""
 
-from vqa_client.cli.streams import emit, safe, say
+from vqa_client.cli.streams import emit_lines, say
 from vqa_client.errors import UsageError
 from vqa_client.reports.report import Report
 from vqa_client.runs.control import Order, Standing, order_all
@@ -12,7 +12,7 @@ def ctl(settings: CtlSettings) -> None:
     paused = True if settings.pause else False if settings.resume else None
     order = Order(max_workers=settings.max_workers, paused=paused, stop=settings.stop)
     standings = order_all(settings.run, order)
-    emit("".join(f"{safe(_state_line(run))}\n" for run in standings))
+    emit_lines(*map(_state_line, standings))
     for run in standings:
         if run.refused:
             raise UsageError(f"{run.title}: {run.refused}", hint="--stop ends the wait; the same command resumes it")

@@ -90,6 +90,11 @@ def emit(text: str) -> None:
     _write(sys.stdout, text)
 
 
+def emit_lines(*lines: str) -> None:
+    """Write lines to standard output as `emit` does, with codes for the characters that `safe` replaces."""
+    emit("".join(f"{safe(line)}\n" for line in lines))
+
+
 class _Printed:
     """Standard output for libraries that print, such as the help: writes as `emit` does."""
 
