@@ -30,6 +30,7 @@ from vqa_client.reports.judged import (
     coverage,
     judged_path,
     kappa_text,
+    kappas,
     name_of,
 )
 from vqa_client.reports.names import count, figure_text, first_and_more, interval_text, percent
@@ -154,8 +155,7 @@ def _sections(result: Judges, report: Path) -> Iterator[Section]:
                 rows=[[name, *(f"{number:,}" for number in (*row, sum(row)))] for name, row in table.items()],
                 notes=[*totals, *agreement(verdicts), *_differing_lines(verdicts)],
             )
-    several = [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in result.pairs.items()]
-    several += [f"Fleiss' kappa of all judges: {kappa_text(result.fleiss)}"] if result.fleiss is not None else []
+    several = kappas(result.pairs, result.fleiss, "all judges")
     yield Section(notes=[*several, *(f"note: {note}" for note in result.notes), str(report)])
 
 
@@ -219,9 +219,7 @@ def _people_section(comparisons: Sequence[AgainstPeople]) -> Section:
         for comparison in comparisons
         if comparison.calibration is not None
     ]
-    notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in comparisons[0].people.items()]
-    if comparisons[0].fleiss is not None:
-        notes.append(f"Fleiss' kappa of all people: {kappa_text(comparisons[0].fleiss)}")
+    notes += kappas(comparisons[0].people, comparisons[0].fleiss, "all people")
     return Section(
         columns=["against people", *(comparison.name for comparison in comparisons)],
         rows=[[name, *map(of, comparisons)] for name, of in rows if graded or name != "Spearman's rho"],

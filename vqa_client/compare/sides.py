@@ -85,17 +85,16 @@ class Side(Struct, kw_only=True):
     @property
     def description(self) -> Description:
         """What the figures mean: that of the first run, since all runs are of one benchmark."""
-        return self.runs[0].facts.description if self.runs else Description(headline="")
+        return self.runs[0].facts.description
 
 
 def side_of(path: Path, runs: Sequence[LoggedRun]) -> Side:
     """A side of runs that share no question; raises DataError if nothing in them can be compared."""
-    side = Side(path=path, runs=tuple(runs), kept={})
-    notes = [note for run in side.runs for note in _add_records(run, side)]
-    if not side.kept:
+    kept: dict[Key, Kept] = {}
+    notes = [note for run in runs for note in _add_records(run, kept)]
+    if not kept:
         raise DataError(f"{path}: no record in it can be compared", hint="; ".join(notes) or "ask the questions first")
-    side.notes = tuple(notes)
-    return side
+    return Side(path=path, runs=tuple(runs), kept=kept, notes=tuple(notes))
 
 
 def read_sides(place: Path, *, apart: bool = False) -> list[Side]:
@@ -125,8 +124,8 @@ def _part(runs: list[LoggedRun], *, apart: bool) -> list[list[LoggedRun]]:
     return [runs]
 
 
-def _add_records(run: LoggedRun, side: Side) -> list[str]:
-    """Add the records of a run to a side, and give notes on what is left out."""
+def _add_records(run: LoggedRun, kept: dict[Key, Kept]) -> list[str]:
+    """Add the records of a run, and give notes on what is left out."""
     odd = 0
     all_references: dict[tuple[str, ...], tuple[str, ...]] = {}  # equal ones are kept once: many records share theirs
     all_groups: dict[tuple[tuple[str, Group], ...], dict[str, Group]] = {}
@@ -135,7 +134,7 @@ def _add_records(run: LoggedRun, side: Side) -> list[str]:
             odd += 1
             continue
         prompt = "\n".join(filter(None, (record.prompt, record.system or "", *(record.shots or ()))))
-        side.kept[record.key] = Kept(
+        kept[record.key] = Kept(
             record.status,
             record.score,
             record.answer,

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from vqa_client.aggregates import Estimate
 from vqa_client.log_lines import Key
-from vqa_client.reports.judged import Judges, Verdicts, agreement, coverage, kappa_text, name_of, read_judged, scored_by
+from vqa_client.reports.judged import Judges, Verdicts, agreement, coverage, kappas, name_of, read_judged, scored_by
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import LEVELS, VARIANT, Overview, in_order
 from vqa_client.reports.summary import Tally
@@ -236,9 +236,7 @@ def judgings(run: LoggedRun) -> tuple[list[Judging], list[str]]:
         for kind in (judges.kind for judges in judged if judges.scored and judges.scored != now)
     ]
     notes += [note for judges in judged for note in judges.notes]
-    for judges in judged:
-        notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in judges.pairs.items()]
-        notes += [f"Fleiss' kappa of all judges: {kappa_text(judges.fleiss)}"] if judges.fleiss else []
+    notes += [line for judges in judged for line in kappas(judges.pairs, judges.fleiss, "all judges")]
     return per_judge, [*notes, *(f"{name} can't be read: ask the judge again" for name in unreadable)]
 
 

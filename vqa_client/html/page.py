@@ -88,7 +88,7 @@ def label_page(title: str, sheet: Path, content: object, keys: Mapping[str, str]
 def _index_row(place: Path, number: int, overview: Overview) -> dict[str, Any]:
     run, lead = overview.run, asked(overview).lead if overview.variants else ()
     failed = overview.whole.overall.failed
-    n, expected, sessions = len(run.records), run.facts.expected, run.facts.sessions
+    n, expected = len(run.records), run.facts.expected
     states = [
         f"{n:,} of {expected:,}" if expected and n < expected else "complete" if expected else "",
         f"{failed:,} failed" if failed else "",
@@ -106,7 +106,7 @@ def _index_row(place: Path, number: int, overview: Overview) -> dict[str, Any]:
         "n": n,
         "state": ", ".join(filter(None, states)),
         "options": [(f"--{name}", "" if value is True else f" {value}") for name, value in given.items()],
-        "started": str(sessions[0].get("started", ""))[:16].replace("T", " ") if sessions else "",
+        "started": run.facts.started[:16],
         "spent": spent(overview),
         "folder": str(folder.relative_to(place)) if folder.is_relative_to(place) else str(folder),
     }
@@ -178,7 +178,6 @@ def fingerprint(run: LoggedRun) -> str:
 
 def _content(overview: Overview, *, live: bool) -> dict[str, Any]:
     run, forms = overview.run, asked(overview)
-    sessions = run.facts.sessions
     judged, notes_of_judges = judgings(run)
     return {
         "judged": judged,
@@ -188,7 +187,7 @@ def _content(overview: Overview, *, live: bool) -> dict[str, Any]:
         "overview": overview,
         "n": len(run.records),
         "expected": run.facts.expected,
-        "started": str(sessions[0].get("started", "")).replace("T", " ") if sessions else "",
+        "started": run.facts.started,
         "failed": overview.summary.overall.failed,
         "wrong": overview.has_accuracy and overview.summary.overall.answered > overview.summary.overall.correct,
         "overall": forms.lead or figures.overall(overview),

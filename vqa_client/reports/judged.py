@@ -198,6 +198,14 @@ def calibration_text(of: Calibration) -> str:
     return f"expected calibration error {percent(of.expected_error)} points, Brier score {of.brier:.3f}, n {of.n:,}"
 
 
+def kappas(pairs: Mapping[str, Kappa | None], fleiss: Kappa | None, of: str) -> Iterator[str]:
+    """Lines on the agreement among judges, or among people: of each pair, and `of` all."""
+    for name, kappa in pairs.items():
+        yield f"kappa of {name}: {kappa_text(kappa)}"
+    if fleiss is not None:
+        yield f"Fleiss' kappa of {of}: {kappa_text(fleiss)}"
+
+
 def kappa_text(kappa: Kappa | None) -> str:
     """A kappa with its interval, or why it has no value."""
     if kappa is None:

@@ -75,6 +75,11 @@ class RunFacts(Struct, frozen=True, kw_only=True):
         return str(self.model_settings.get("model_name") or "")
 
     @property
+    def started(self) -> str:
+        """The first start, "" if unknown: 2026-11-30 09:15:00+00:00."""
+        return str(self.sessions[0].get("started", "")).replace("T", " ") if self.sessions else ""
+
+    @property
     def expected(self) -> int | None:
         """How many records a complete run has, None if unknown."""
         expected = self.described.get("expected")

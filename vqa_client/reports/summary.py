@@ -73,7 +73,7 @@ def summarise(records: Iterable[Record], *, crossings: Sequence[tuple[str, str]]
     return summary_of(count_kinds(records), crossings=crossings)
 
 
-def summary_of(counts: KindCounts, *, crossings: Sequence[tuple[str, str]] = ()) -> Summary:
+def summary_of(counts: KindCounts, *, crossings: Sequence[tuple[str, str]]) -> Summary:
     """Add up records that are already counted."""
     fields = sorted({field for kind in counts.kinds for field in kind.fields})
     metrics = sorted({metric for kind in counts.kinds for metric in kind.metrics})

@@ -73,9 +73,9 @@ class Launch(Struct, frozen=True, kw_only=True):
             yield Server(base_url=base_url, pid=process.pid, ended=lambda: _ending(process, log))
 
 
-async def finished(command: Sequence[str], *, name: str, grace_s: float = 5.0) -> None:
+async def finished(command: Sequence[str], *, name: str) -> None:
     """Run a command to its end, guarded as a server is; if it fails, raises ServerUnusable with its last lines."""
-    async with _child(command, env={}, name=name, grace_s=grace_s) as (process, log):
+    async with _child(command, env={}, name=name, grace_s=5.0) as (process, log):
         while process.poll() is None:
             await anyio.sleep(LOOK_S)
         if process.returncode:
@@ -110,10 +110,7 @@ def _start(command: Sequence[str], *, env: Mapping[str, str], log: Path, name: s
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-    except (
-        OSError,
-        ValueError,
-    ) as error:  # ValueError: an argument that no command line can contain, such as one with a NUL
+    except (OSError, ValueError) as error:  # ValueError: an argument with a NUL, which no command line can contain
         message = f"{name} can't be started: {command[0]}: {getattr(error, 'strerror', None) or error}"
         raise ServerUnusable(message, hint="install it, or check the path") from None
 
