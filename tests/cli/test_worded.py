@@ -130,7 +130,7 @@ def test_rotations_and_shuffled_choices_are_shown_with_the_position_bias() -> No
         questions=1,
         unfinished=2,
         bias=BIAS,
-        means=dict.fromkeys(("circular", "mean", "once", "majority", "same_text", "same_letter"), HALF),
+        **dict.fromkeys(("circular", "mean", "once", "majority", "same_text", "same_letter"), HALF),
     )
     circular = VariedSummary(**SUMMARY, figures=figures)
     shown = lines(of_circular(report(circular), circular))

@@ -174,7 +174,7 @@ FIGURES: Final = {
 
 
 class CircularFigures(Struct, frozen=True, kw_only=True):
-    """The `means` of the FIGURES are over the `questions` with all their rotations; the others are `unfinished`.
+    """The FIGURES are over the `questions` with all their rotations; the others are `unfinished`.
 
     `rotations` is the largest number of rotations of a question.
     """
@@ -182,8 +182,18 @@ class CircularFigures(Struct, frozen=True, kw_only=True):
     rotations: int
     questions: int
     unfinished: int
-    means: dict[str, Mean]
+    circular: Mean
+    mean: Mean
+    once: Mean
+    majority: Mean
+    same_text: Mean
+    same_letter: Mean
     bias: PositionBias
+
+    @property
+    def means(self) -> dict[str, Mean]:
+        """The means by their names, as JSON has them."""
+        return {name: getattr(self, name) for name in FIGURES}
 
     @property
     def named(self) -> dict[str, Mean]:
@@ -229,7 +239,7 @@ class CircularScores:
             rotations=self._rotations,
             questions=means["same_text"].n,
             unfinished=self._unfinished,
-            means=means,
+            **means,
             bias=bias,
         )
 
