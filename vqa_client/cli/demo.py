@@ -55,15 +55,13 @@ async def _ask_shapes(settings: DemoSettings, progress: Progress, stop: asyncio.
 
 
 def _page_runs(settings: DemoSettings, base_url: str) -> list[RunSettings]:
-    data, common = shipped("data"), _common_settings(settings, base_url)
-    workers = settings.max_workers
+    data, common = shipped("data"), _common_settings(settings, base_url, settings.max_workers)
     return [
-        NiahSettings(input=data / "niah", output=settings.output / "niah", max_workers=workers, **common),
+        NiahSettings(input=data / "niah", output=settings.output / "niah", **common),
         McSettings(
             data=data / "longbench" / "data.json",
             images=data / "longbench",
             output=settings.output / "mc",
-            max_workers=workers,
             **common,
         ),
     ]
@@ -71,7 +69,7 @@ def _page_runs(settings: DemoSettings, base_url: str) -> list[RunSettings]:
 
 def _shape_runs(settings: DemoSettings, base_url: str) -> list[RunSettings]:
     data, output = shipped("data") / "shapes", settings.output / "shapes"
-    common = _common_settings(settings, base_url) | {"max_workers": SHAPES_WORKERS}
+    common = _common_settings(settings, base_url, SHAPES_WORKERS)
     return [
         Vqa2Settings(
             data_dir=data / "vqa2", results_dir=output / "vqa2", model=("tiny-vlm",), num_questions=0, **common
@@ -94,5 +92,5 @@ def _shape_runs(settings: DemoSettings, base_url: str) -> list[RunSettings]:
     ]
 
 
-def _common_settings(settings: DemoSettings, base_url: str) -> dict[str, Any]:
-    return {"base_url": base_url, "api_key": None, "fresh": settings.fresh}
+def _common_settings(settings: DemoSettings, base_url: str, workers: int) -> dict[str, Any]:
+    return {"base_url": base_url, "api_key": None, "fresh": settings.fresh, "max_workers": workers}

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import textwrap
+from contextlib import suppress
 from typing import Any, TextIO, cast
 
 from vqa_client.errors import OutputError
@@ -132,9 +133,7 @@ def emit_json(value: Any) -> None:
 
 def _redirect_to_null(stream: TextIO) -> None:
     """Redirect a stream to /dev/null, so that Python's flush at its end does not fail again."""
-    try:
+    with suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
         os.close(null)
-    except (OSError, ValueError):
-        pass

@@ -253,12 +253,8 @@ def _usual_run(labels: Sequence[str], sides: Mapping[str, Side]) -> str:
     It has the data that most runs have; among these it has the most questions, then a single form, then the best score.
     """
     shared = Counter(sides[label].digests for label in labels)
-
-    def rank(label: str) -> tuple[int, int, bool]:
-        side = sides[label]
-        return shared[side.digests], len(side.kept), side.variants == {""}
-
-    return max(labels, key=rank)
+    ranks = {label: (shared[side.digests], len(side.kept), side.variants == {""}) for label, side in sides.items()}
+    return max(labels, key=ranks.__getitem__)
 
 
 def _beaten_by(labels: Sequence[str], sides: Mapping[str, Side], notes: list[str]) -> dict[str, set[str]]:

@@ -112,13 +112,12 @@ def curves(overview: Overview) -> list[Curve]:
 
 def level_curves(overview: Overview) -> list[Curve]:
     """A curve for each corruption over its levels."""
-    charts = []
     crossed = overview.summary.crossings.get(LEVELS, {})
     clean = crossed.get(CLEAN, {})
-    for corruption in in_order(name for name in crossed if name != CLEAN):
-        title = corruption.replace("_", " ")
-        charts.append(_curve(overview, title, "level", {**clean, **crossed[corruption]}, 220.0, 130.0))
-    return charts
+    return [
+        _curve(overview, name.replace("_", " "), "level", clean | crossed[name], 220.0, 130.0)
+        for name in in_order(crossed.keys() - {CLEAN})
+    ]
 
 
 def scatter(unit: str, costs: Sequence[tuple[str, float, Tally]]) -> Scatter:

@@ -107,11 +107,10 @@ def metrics(overview: Overview) -> list[tuple[Figure, Figure]]:
 def totals(overview: Overview) -> list[tuple[str, str, list[Figure]]]:
     """Each total with its meaning and its figures, one for each metric."""
     meanings = overview.description.totals
-    rows = []
-    for name, by_metric in overview.totals.items():
-        figures = [_total(overview, name, metric, of) for metric, of in by_metric.items()]
-        rows.append((name, meanings.get(name, ""), figures))
-    return rows
+    return [
+        (name, meanings.get(name, ""), [_total(overview, name, metric, of) for metric, of in by_metric.items()])
+        for name, by_metric in overview.totals.items()
+    ]
 
 
 def _total(overview: Overview, name: str, label: str, of: Estimate) -> Figure:

@@ -221,14 +221,12 @@ def _content(overview: Overview, *, live: bool) -> dict[str, Any]:
 def _settings(run: LoggedRun) -> list[tuple[str, list[tuple[str, str]]]]:
     described = {name: value for name, value in run.facts.described.items() if name != "settings"}
     settings = run.facts.settings
+    given = {name: value for name, value in settings.items() if not _is_default(name, value)}
     return [
         ("What decides the answers", _leaves(run.facts.identity)),
         ("How replies are read and scored", _leaves(run.facts.scoring)),
-        ("Settings given", _leaves({name: entry for name, entry in settings.items() if not _is_default(name, entry)})),
-        (
-            "Settings left at their defaults",
-            _leaves({n: entry for n, entry in settings.items() if _is_default(n, entry)}),
-        ),
+        ("Settings given", _leaves(given)),
+        ("Settings left at their defaults", _leaves({name: settings[name] for name in settings if name not in given})),
         ("Server, versions and data", _leaves(described)),
         ("Each start", _leaves({f"start {at}": entry for at, entry in enumerate(run.facts.sessions, 1)})),
     ]

@@ -124,13 +124,8 @@ def _drops(curves: Curves, rows: list[str], n_levels: int) -> list[list[float]]:
     clean = curves.clean.accuracy if curves.clean else None
     table = []
     for name in rows:
-        accuracies = curves.accuracies(name, n_levels)[1:] if name in curves.levels else [None] * (n_levels - 1)
-        table.append(
-            [
-                100 * (1 - accuracy / clean) if clean and accuracy is not None else float("nan")
-                for accuracy in accuracies
-            ]
-        )
+        row = curves.accuracies(name, n_levels)[1:] if name in curves.levels else [None] * (n_levels - 1)
+        table.append([100 * (1 - share / clean) if clean and share is not None else nan for share in row])
     return table
 
 
@@ -291,6 +286,8 @@ def vre_by_weighting(evaluation: Evaluation) -> "Figure":
 
 def vre_by_corruption(evaluation: Evaluation) -> "Figure":
     """A bar for each corruption over all models, the worst first, coloured by class."""
+    from matplotlib.patches import Patch
+
     values = {name: value for name, value in evaluation.vre.per_corruption.items() if value is not None}
     if not values:
         raise NothingToDraw(_NO_VRE)
@@ -306,7 +303,7 @@ def vre_by_corruption(evaluation: Evaluation) -> "Figure":
     panel.margins(x=0.09)
     panel.set_xlabel("VRE over all models (lower does less harm)")
     panel.grid(axis="y", visible=False)
-    legend_below(chart, *_class_legend(classes))
+    legend_below(chart, [Patch(**_filling(look(number))) for number in range(len(classes))], classes)
     return chart
 
 
@@ -333,12 +330,6 @@ def vre_against_accuracy(evaluation: Evaluation) -> "Figure":
     panel.margins(0.12)
     legend_below(chart, handles, [shown(model) for _, model, _, _, _ in known])
     return chart
-
-
-def _class_legend(classes: list[str]) -> tuple[list[Any], list[str]]:
-    from matplotlib.patches import Patch
-
-    return [Patch(**_filling(look(number))) for number in range(len(classes))], classes
 
 
 def _filling(style: Look) -> dict[str, Any]:

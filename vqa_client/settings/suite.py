@@ -3,7 +3,6 @@
 import dataclasses
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,11 +90,10 @@ def read_suite(name: str) -> tuple[Path, list[Entry]]:
     all_options = [
         {key: _path_beside(key, value, path.parent) for key, value in (common | of).items()} for of in tables.values()
     ]
-    times = Counter(str(options["benchmark"]) for options in all_options)
+    names = [str(options["benchmark"]) for options in all_options]
     return path, [
-        Entry(name=name, options=options, table=table if times[name] > 1 else "")
-        for table, options in zip(tables, all_options, strict=True)
-        for name in [str(options["benchmark"])]
+        Entry(name=name, options=options, table=table if names.count(name) > 1 else "")
+        for table, options, name in zip(tables, all_options, names, strict=True)
     ]
 
 
