@@ -25,10 +25,10 @@ from vqa_client.html.figures import Figure, heat_maps, state_link
 from vqa_client.html.page import OURS, policy, rendered
 from vqa_client.html.shown_images import Embedded, EmbeddedImages, Show, chosen
 from vqa_client.log_lines import Key
+from vqa_client.reports.logged_run import BLIND, SEEN
 from vqa_client.reports.names import percent
 from vqa_client.reports.overview import Overview, dollars, overview
 from vqa_client.reports.sections import Section
-from vqa_client.reports.varied import BLIND, SEEN
 from vqa_client.tables.delimited import write_rows
 from vqa_client.types import group_text
 from vqa_client.version import __version__

@@ -8,12 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.html.figures import Figure, of_mean, only, state_link
-from vqa_client.reports.logged_run import CLEAN
+from vqa_client.reports.logged_run import BLIND, CLEAN, SEEN
 from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview, in_order
-from vqa_client.reports.page_forms import FormScores, add_rotations, neighbours, scores_by_form
 from vqa_client.reports.robustness.report import add_to
-from vqa_client.reports.varied import BLIND, SEEN, add_blind, repeat_scores
+from vqa_client.reports.varied import FormScores, add_blind, add_rotations, neighbours, repeat_scores, scores_by_form
 from vqa_client.scoring.choices.circular import (
     ROTATION,
     SHUFFLED,

@@ -12,8 +12,7 @@ from vqa_client.aggregates import Running, Scored
 from vqa_client.benchmark import Total
 from vqa_client.log_lines import Key
 from vqa_client.reports.judged import FormMeans, JudgeLog
-from vqa_client.reports.logged_run import CLEAN
-from vqa_client.reports.varied import BLIND, SEEN
+from vqa_client.reports.logged_run import BLIND, CLEAN, SEEN
 from vqa_client.scoring.choices.circular import ROTATION
 from vqa_client.scoring.choices.modes import Calibrating
 from vqa_client.scoring.paired import difference

@@ -15,8 +15,8 @@ from vqa_client.reports.log_reader import LOG_ENDING, LogReader, run_file_of
 from vqa_client.reports.summary import description_of
 from vqa_client.task import Description
 
-CLEAN, SEEN = "clean", "seen"
-"""The variants of the headline figures, if a run has one of them."""
+CLEAN, SEEN, BLIND = "clean", "seen", "blind"
+"""Variants; the headline figures are of one of the first two if a run has it."""
 
 
 def headline_of(variants: Sequence[str]) -> str | None:

@@ -1,10 +1,11 @@
-"""The reports of runs that ask every question in several forms: with images and without, or several times.
+"""The reports of runs that ask every question in several forms.
 
-Accuracies and intervals are in per cent, as in this program's other reports.
+The forms are with images and without, repeats, other pages, or other orders of the choices. Accuracies and intervals
+are in per cent, as in this program's other reports.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,15 +13,18 @@ from msgspec.structs import asdict, replace
 
 from vqa_client.files import natural_key, write_json
 from vqa_client.json_stream import write_json_list
+from vqa_client.reports.logged_run import BLIND, SEEN
 from vqa_client.reports.run import Pairs, Run, common_keys, in_percent, interval
 from vqa_client.reports.summary import Summary, Tally, summarise, without_scores
+from vqa_client.scoring.choices.circular import CircularFigures, CircularScores, PositionBias, Positions, order_of
 from vqa_client.scoring.corrupted_scores import Figures
-from vqa_client.scoring.paired import Difference
+from vqa_client.scoring.paired import Difference, difference
 from vqa_client.scoring.repeats import BlindFigures, BlindScores, Pairing, RepeatFigures, RepeatScores, majority
 from vqa_client.scoring.statistics import Mean
 from vqa_client.types import Question, Record
 
 VARIANT = "variant"
+QUESTIONS = "questions"
 
 
 class VariedSummary(Summary, frozen=True, kw_only=True):
@@ -102,9 +106,6 @@ def rest(run: Run, summary: Summary) -> dict[str, Any]:
     return {"all_variants": {"total": summary.overall.total, "accuracy": in_percent(summary.overall.accuracy)} | keys}
 
 
-SEEN, BLIND = "seen", "blind"
-
-
 def write_blind(path: Path, run: Run, pairs: Pairs, *, comparable: bool) -> VariedSummary:
     """Write the report; `comparable`: equal answers are equal texts. Raises OutputError if it can't be written."""
     scores = BlindScores(comparable=comparable)
@@ -154,7 +155,6 @@ def _pairing(of: Pairing) -> dict[str, Any]:
     }
 
 
-QUESTIONS = "questions"
 AT_ZERO = "the temperature was 0: what differs comes from the server itself"
 
 
@@ -201,5 +201,127 @@ def _repeated_questions(pairs: Pairs, scores: RepeatScores, *, comparable: bool)
             "majority": majority(scores_of, scores.votes(scores_of, answers)) if is_known else None,
             "scores": scores_of if is_known else None,
             **({"answers": answers} if comparable else {}),
+            "outcomes": [record.status for record in records],
+        }
+
+
+Differences = dict[str, Difference]
+"""The paired differences of neighbouring forms, by names such as "all - evidence"."""
+
+
+def write_page_forms(path: Path, run: Run, pairs: Pairs) -> VariedSummary:
+    """Write the accuracy of each form, and its paired difference from the form before."""
+    scores = scores_by_form(records for _, records in by_question(pairs))
+    differences_of: Differences = {}
+    for before, after, both in neighbours(scores):
+        if between := difference(both):
+            differences_of[f"{after} - {before}"] = between
+    summary = summarised(pairs)
+    differences = {name: in_points(of) for name, of in differences_of.items()}
+    write_json(path, head(run) | {"by_pages": by_variant(summary), "differences": differences} | rest(run, summary))
+    return VariedSummary(**asdict(summary), figures=differences_of)
+
+
+FormScores = Mapping[str, Mapping[str, tuple[float, str]]]
+"""Score and cluster by form and question id."""
+
+
+def scores_by_form(questions: Iterable[Sequence[Record]]) -> FormScores:
+    """The scores of all questions by form, with the forms in the order of the records."""
+    scores: dict[str, dict[str, tuple[float, str]]] = {}
+    for records in questions:
+        for record in records:
+            by_id = scores.setdefault(record.form, {})
+            by_id[record.question_id] = record.score, record.cluster
+    return scores
+
+
+def neighbours(scores: FormScores) -> Iterator[tuple[str, str, list[tuple[float, float, str]]]]:
+    """Each form, the next one, and for each question of both: the later score, the earlier score and the cluster."""
+    for before, after in pairwise(scores):
+        earlier, later = scores[before], scores[after]
+        both = [(score, earlier[id][0], cluster) for id, (score, cluster) in later.items() if id in earlier]
+        yield before, after, both
+
+
+def write_shuffled(path: Path, run: Run, pairs: Pairs, *, write: Callable[..., Summary]) -> VariedSummary:
+    """Write the usual report by `write`, with choices and letters as shown, and the position bias."""
+    bias = position_bias(pairs)
+    summary = write(path, run, pairs, added={"position_bias": _bias_keys(bias)})
+    return VariedSummary(**{name: getattr(summary, name) for name in Summary.__struct_fields__}, figures=bias)
+
+
+def write_circular(path: Path, run: Run, pairs: Pairs) -> VariedSummary:
+    """Write the figures of all rotations; raises OutputError if `path` can't be written."""
+    scores = CircularScores()
+    for question, records in by_question(pairs):
+        add_rotations(scores, records, tuple(question.choices))
+    figures, summary = scores.figures(position_bias(pairs)), summarised(pairs)
+    content = head(run) | _circular_keys(figures) | {"by_rotation": by_variant(summary)} | rest(run, summary)
+    write_json_list(path, content, QUESTIONS, _rotated_questions(pairs))
+    return VariedSummary(**asdict(summary), figures=figures)
+
+
+def add_rotations(scores: CircularScores, records: Sequence[Record], labels: Sequence[str]) -> None:
+    """Count one question by the records of its rotations; `labels` are those of its choices."""
+    letters, texts = [record.answer for record in records], _filed_labels(records, labels)
+    known = [record.score for record in records if record.references]
+    scores.add(known, letters, texts, len(labels), records[0].cluster)
+
+
+def position_bias(pairs: Pairs) -> PositionBias:
+    """Count the places of right and chosen answers; the forms of one question are a cluster."""
+    positions = Positions()
+    for question, record in pairs():
+        right, cluster = next(iter(question.references), None), question.cluster or question.id
+        positions.add(tuple(question.choices), right, record.answer, record.score, cluster)
+    return positions.bias()
+
+
+def _filed_labels(records: Sequence[Record], labels: Sequence[str]) -> list[str | None]:
+    """The label of each chosen text in the data's own order, which is rotation/0."""
+    ordered = sorted(labels)
+    orders = (order_of(record.variant, ordered, record.question_id) or ordered for record in records)
+    filed = (dict(zip(ordered, order, strict=True)) for order in orders)
+    return [of.get(record.answer or "") for of, record in zip(filed, records, strict=True)]
+
+
+def _circular_keys(figures: CircularFigures) -> dict[str, Any]:
+    return {
+        "rotations": figures.rotations,
+        "questions_with_all_rotations": figures.questions,
+        "unfinished_questions": figures.unfinished,
+        **{name: share(mean) for name, mean in figures.means.items()},
+        "position_bias": _bias_keys(figures.bias),
+    }
+
+
+def _bias_keys(bias: PositionBias) -> dict[str, Any]:
+    return {
+        "recall_deviation": in_percent(bias.deviation),
+        "positions": {
+            label: {
+                "right": of.right,
+                "right_share": in_percent(of.right_share),
+                "chosen": of.chosen,
+                "chosen_share": in_percent(of.chosen_share),
+                "recall": share(of.recall),
+            }
+            for label, of in bias.positions.items()
+        },
+    }
+
+
+def _rotated_questions(pairs: Pairs) -> Iterator[dict[str, Any]]:
+    """Each question with its choices in the data's own order, and the answer in each rotation by the labels there."""
+    for question, records in by_question(pairs):
+        yield {
+            "question_id": question.id,
+            "choices": question.choices,
+            "ground_truth": next(iter(question.references), None),
+            "correct": sum(record.score >= 1.0 for record in records) if question.references else None,
+            "of": len(records),
+            "letters": [record.answer for record in records],
+            "answers": _filed_labels(records, tuple(question.choices)),
             "outcomes": [record.status for record in records],
         }

@@ -14,7 +14,7 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.pages.legibility import check_reader, text_of
 from vqa_client.parallel import Processes
 from vqa_client.reports.names import safe_name
-from vqa_client.reports.page_forms import write
+from vqa_client.reports.varied import write_page_forms
 from vqa_client.runs.plan import Plan, per_plan
 from vqa_client.runs.varied import varied
 from vqa_client.settings.declared import ALL_PAGES, EVIDENCE, RETRIEVED, PageOptions
@@ -60,7 +60,9 @@ def vary_pages(plan: Plan, settings: PageOptions) -> Plan:
                 yield replace(question, variant=form, images=choose(numbers[question.id], question))
 
     asked = ",".join(choosers)
-    return varied(plan, "pages", forms, count=len(choosers) * plan.loaded.count, write=write, asked=f"pages {asked}")
+    return varied(
+        plan, "pages", forms, count=len(choosers) * plan.loaded.count, write=write_page_forms, asked=f"pages {asked}"
+    )
 
 
 def _with_chosen_pages(questions: Iterable[Question], choose: Choose) -> Iterator[Question]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark, first_reference
 from vqa_client.errors import DataError, UsageError
-from vqa_client.reports.varied import BLIND
+from vqa_client.reports.logged_run import BLIND
 from vqa_client.runs.plan import Plan
 from vqa_client.scoring.stratified import drawn_number
 from vqa_client.settings.declared import BenchmarkSettings

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from vqa_client.errors import UsageError
 from vqa_client.images.corruptions import needs_extra
 from vqa_client.images.corruptions.table import chosen, numbers
-from vqa_client.reports.page_forms import write_circular, write_shuffled
+from vqa_client.reports.logged_run import BLIND, SEEN
 from vqa_client.reports.robustness.report import Corrupted, write
 from vqa_client.reports.run import Sample, Write
-from vqa_client.reports.varied import BLIND, SEEN, write_blind, write_repeats
+from vqa_client.reports.varied import write_blind, write_circular, write_repeats, write_shuffled
 from vqa_client.runs.plan import Plan, per_plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.scoring.choices.circular import as_shown, names_others, rotation, shuffled
