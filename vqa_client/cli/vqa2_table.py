@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from vqa_client.cli.score_tables import gap_text
+from vqa_client.reports.crossings import tally_text
 from vqa_client.reports.names import count, cut, interval_text, percent
 from vqa_client.reports.sections import Section
-from vqa_client.reports.summary import Tally
 from vqa_client.scoring.vqa_accuracy import LONG_WORDS
 from vqa_client.tasks.vqa2.benchmark import TEN_ANSWERS
 from vqa_client.tasks.vqa2.figures import KindFigures, Vqa2Summary
@@ -38,7 +38,7 @@ def vqa2(summaries: Sequence[Vqa2Summary], *, verbose: bool) -> Iterator[Section
         totals = {name: max(of[name].total for of in types if name in of) for of in types for name in of}
         frequent = sorted(totals, key=lambda name: (-totals[name], name))[:OFFICIAL_TYPES]
         yield Section(notes=[f"by official question type, {TEN_ANSWERS} in %"])
-        rows = [[name, *(_tally(of.get(name)) for of in types)] for name in frequent]
+        rows = [[name, *(tally_text(of.get(name)) for of in types)] for name in frequent]
         yield Section(columns=["question type", *names], rows=rows)
     against = f"{TEN_ANSWERS} in %, with its 95 % interval: against all answers of a question; times in s"
     yield Section(notes=[against])
@@ -84,10 +84,6 @@ def _share(summary: Vqa2Summary, kind: KindFigures | None) -> str:
     if not summary.scored:
         return f"- ({kind.total:,})"
     return f"{percent(kind.accuracy)} ({kind.correct:,}/{kind.total:,})"
-
-
-def _tally(tally: Tally | None) -> str:
-    return f"{percent(tally.accuracy)} ({tally.total:,})" if tally else "-"
 
 
 def _why(summary: Vqa2Summary) -> Iterator[str]:
