@@ -392,5 +392,5 @@ def test_the_first_signal_stops_in_order_and_the_next_one_at_once(capsys: pytest
         for number, action in before.items():
             assert signal.signal(number, action) == signal.SIG_IGN
         assert (caught.value.code, capsys.readouterr().err) == (code, said)
-        assert caught.value.interrupted.reports == reports
+        assert list(caught.value.reports) == reports
     assert written == ["report"]

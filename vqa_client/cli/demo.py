@@ -34,7 +34,7 @@ def demo(settings: DemoSettings) -> int:
             write_pages(part_reports)
             reports += part_reports
     except Stopped as stopped:
-        show(stopped.interrupted.reports)
+        show(stopped.reports)
         say_how_to_resume()
         return stopped.code
     if local.missing():

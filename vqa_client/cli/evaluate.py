@@ -49,7 +49,7 @@ def evaluate_several(runs: Sequence[RunSettings], finish: Finish) -> int:
     try:
         reports = until_signalled(lambda stop: ask_runs(runs, progress, stop), progress)
     except Stopped as stopped:
-        finish(stopped.interrupted.reports, False, ())
+        finish(stopped.reports, False, ())
         say_how_to_resume()
         return stopped.code
     except ModelsFailed as failed:

@@ -14,6 +14,7 @@ from vqa_client.cli.streams import SIGNALS, say
 from vqa_client.client.url import without_secrets
 from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
+from vqa_client.reports.report import Report
 from vqa_client.runner import GRACE_S
 from vqa_client.settings.batch import without_keys
 
@@ -26,12 +27,11 @@ Result = TypeVar("Result")
 
 
 class Stopped(Exception):
-    """A signal ended the work; `code` is its exit code, `interrupted` has the reports so far."""
+    """A signal ended the work; `code` is its exit code, `reports` are those so far."""
 
-    def __init__(self, number: int, interrupted: Interrupted) -> None:
+    def __init__(self, number: int, reports: Sequence[Report]) -> None:
         super().__init__(number)
-        self.code = 128 + number
-        self.interrupted = interrupted
+        self.code, self.reports = 128 + number, reports
 
 
 def say_how_to_resume() -> None:
@@ -81,7 +81,7 @@ async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], p
             if not caught and not isinstance(error, Interrupted):
                 raise
             by = caught[0] if caught else int(signal.SIGINT)  # or a limit such as --max_minutes stopped the run
-            raise Stopped(by, error if isinstance(error, Interrupted) else Interrupted()) from None
+            raise Stopped(by, error.reports if isinstance(error, Interrupted) else ()) from None
 
 
 @contextmanager
