@@ -121,19 +121,15 @@ class LogReader:
         return key[0] in self._places.get(key[1], ())
 
     def __iter__(self) -> Iterator[Record]:
-        return self._read(self._order)
-
-    def of(self, keys: Iterable[Key]) -> Iterator[Record]:
-        """The records of these keys, each read before the next key is taken; raises KeyError for a missing one."""
-        return self._read(keys)
+        return self.of(self._order)
 
     def of_variant(self, variant: str) -> Iterator[Record]:
         """The records of one variant, in the same order."""
-        return self._read([key for key in self._order if key[1] == variant])
+        return self.of([key for key in self._order if key[1] == variant])
 
     def of_keys(self, keys: Collection[Key]) -> Iterator[Record]:
         """The records of these questions, in the same order."""
-        return self._read([key for key in self._order if key in keys])
+        return self.of([key for key in self._order if key in keys])
 
     def keys(self) -> frozenset[Key]:
         """The ids and variants of all records."""
@@ -141,9 +137,10 @@ class LogReader:
 
     def as_written(self) -> Iterator[Record]:
         """The records by variant, each variant in the order in which its questions were first answered."""
-        return self._read((question_id, variant) for variant, places in self._places.items() for question_id in places)
+        return self.of((question_id, variant) for variant, places in self._places.items() for question_id in places)
 
-    def _read(self, keys: Iterable[Key]) -> Iterator[Record]:
+    def of(self, keys: Iterable[Key]) -> Iterator[Record]:
+        """The records of these keys, each read before the next key is taken; raises KeyError for a missing one."""
         with _reading(self.path), self.path.open("rb") as file:
             for key in keys:
                 file.seek(self._places[key[1]][key[0]])
