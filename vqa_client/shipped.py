@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from vqa_client.errors import UsageError
@@ -15,6 +16,15 @@ def install(extra: str) -> str:
     if {"uv", "tools"} <= set(Path(sys.prefix).parts):
         return f"uv tool install {requirement}"
     return f"{sys.executable} -m pip install {requirement}"
+
+
+@contextmanager
+def importing(extra: str, message: str) -> Iterator[None]:
+    """Import packages of an extra in this block; raises UsageError, with the way to install them, if one is missing."""
+    try:
+        yield
+    except ImportError:
+        raise UsageError(message, hint=install(extra)) from None
 
 
 def shipped(place: str) -> Path:

@@ -13,10 +13,10 @@ from msgspec import Struct
 from vqa_client.batch.parts import URL
 from vqa_client.client.endpoint import Endpoint, tls_context
 from vqa_client.client.failures import CODES, error_message, excerpt
-from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.errors import ServerUnusable
 from vqa_client.files import unwritable
 from vqa_client.settings.run import RunSettings
-from vqa_client.shipped import install
+from vqa_client.shipped import importing
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -184,10 +184,8 @@ class Service:
 @asynccontextmanager
 async def open_service(endpoint: Endpoint, settings: RunSettings) -> AsyncIterator[Service]:
     """The API below an endpoint's address, with its headers; raises UsageError without the SDK."""
-    try:
+    with importing("openai", "--batch needs the openai package"):
         import openai
-    except ImportError:
-        raise UsageError("--batch needs the openai package", hint=install("openai")) from None
     own = {name: value for name, value in endpoint.headers.items() if name not in ("Host", "Accept", "Accept-Encoding")}
 
     async def without_placeholder(request: httpx2.Request) -> None:

@@ -35,7 +35,7 @@ from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.stage import in_daemon_thread, minutes_at_most
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_folder
-from vqa_client.shipped import install
+from vqa_client.shipped import importing
 from vqa_client.tables.hub import SCHEME
 from vqa_client.tables.pictures import is_address
 from vqa_client.version import __version__
@@ -93,10 +93,8 @@ def _connect(settings: RunSettings) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_worker_niceness", "0")  # as for --processes; a cluster started elsewhere keeps its own
     logging.getLogger("ray").setLevel(logging.ERROR)
-    try:
+    with importing("ray", "--ray needs ray"):
         import ray
-    except ImportError:
-        raise UsageError("--ray needs ray", hint=install("ray")) from None
     address, options = settings.ray, dict[str, Any](log_to_driver=False, logging_level="ERROR")
     if address == "local":
         cpus = min(usable_cpus(), (settings.shards or 1) * settings.ray_cpus)  # ray starts a process for each

@@ -14,7 +14,7 @@ import httpx2
 from vqa_client.client.direct import connect_limit_s
 from vqa_client.client.url import IS_AZURE, written_forms
 from vqa_client.errors import UsageError
-from vqa_client.shipped import install
+from vqa_client.shipped import importing
 
 SCOPE = "https://cognitiveservices.azure.com/.default"
 _IS_BEDROCK = re.compile(r"bedrock-(mantle|runtime|runtime-fips)\.")
@@ -31,10 +31,8 @@ class SdkTransport(httpx2.AsyncBaseTransport):
     """
 
     def __init__(self, base: httpx2.URL, wire: httpx2.AsyncBaseTransport, api_key: str | None, *, signed: bool) -> None:
-        try:
+        with importing("openai", "--engine openai needs the openai package"):
             import openai
-        except ImportError:
-            raise UsageError("--engine openai needs the openai package", hint=install("openai")) from None
         self._openai, self._stack = openai, AsyncExitStack()
         self._http = httpx2.AsyncClient(transport=wire, follow_redirects=False, trust_env=False)
         self._signed, self._whole_bodies = signed, False

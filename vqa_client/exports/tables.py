@@ -8,11 +8,10 @@ from typing import Any
 
 from msgspec import UNSET, Struct, to_builtins
 
-from vqa_client.errors import UsageError
 from vqa_client.files import encode, replacing
 from vqa_client.json_stream import write_entries
 from vqa_client.reports.overview import Overview, field_value
-from vqa_client.shipped import install
+from vqa_client.shipped import importing
 from vqa_client.tables.delimited import write_rows
 from vqa_client.types import Record, SentImage
 
@@ -132,11 +131,9 @@ ROWS_AT_ONCE = 1000
 
 def write_parquet(path: Path, overview: Overview, *, data: Data | None = None) -> None:
     """Write the columns of the CSV table; raises UsageError if pyarrow is not installed."""
-    try:
+    with importing("parquet", "--parquet needs pyarrow"):
         import pyarrow as pa
         from pyarrow import parquet
-    except ImportError:
-        raise UsageError("--parquet needs pyarrow", hint=install("parquet")) from None
     selected = columns(overview, data)
     kinds = _kinds(pa)
     schema = pa.schema([(column.name, kinds[column.kind]) for column in selected])

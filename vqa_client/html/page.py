@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from vqa_client.errors import UsageError
 from vqa_client.files import encode, replacing
 from vqa_client.html import figures
 from vqa_client.html.asked import asked
@@ -26,7 +25,7 @@ from vqa_client.reports.sections import bounds, p_text, points
 from vqa_client.reports.summary import gap_words
 from vqa_client.settings.declared import ALL_PAGES
 from vqa_client.settings.run import RunSettings
-from vqa_client.shipped import install
+from vqa_client.shipped import importing
 from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen, unseen_in_javascript
 from vqa_client.version import __version__
@@ -115,10 +114,8 @@ def _index_row(place: Path, number: int, overview: Overview) -> dict[str, Any]:
 @cache
 def environment() -> Any:
     """The environment of the templates, which escapes all text; raises UsageError without Jinja."""
-    try:
+    with importing("html", "HTML reports need jinja2"):
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ImportError:
-        raise UsageError("HTML reports need jinja2", hint=install("html")) from None
     made = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,

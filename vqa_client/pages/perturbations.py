@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from vqa_client.errors import UsageError
-from vqa_client.shipped import install
+from vqa_client.shipped import importing
 
 if TYPE_CHECKING:
     from PIL import Image as PillowImage
@@ -173,10 +173,8 @@ def _binary(pixels: "Pixels", values: Mapping[str, Value], digest: bytes) -> "Pi
 
 
 def _noise(pixels: "Pixels", values: Mapping[str, Value], digest: bytes) -> "Pixels":
-    try:
+    with importing("render", "noise needs numpy"):
         import numpy as np
-    except ImportError:
-        raise UsageError("noise needs numpy", hint=install("render")) from None
     from PIL import Image
 
     # Not default_rng: numpy promises only for RandomState that its numbers stay the same in every version.

@@ -18,7 +18,7 @@ from vqa_client.reports.varied import write_page_forms
 from vqa_client.runs.plan import Plan, per_plan
 from vqa_client.runs.varied import varied
 from vqa_client.settings.declared import ALL_PAGES, EVIDENCE, RETRIEVED, PageOptions
-from vqa_client.shipped import install
+from vqa_client.shipped import importing
 from vqa_client.tables.inside import open_image, split_name
 from vqa_client.tables.pdf_pages import document_of, page_texts
 from vqa_client.types import Question
@@ -125,10 +125,8 @@ class _Search:
 
     def _scorer(self, pages: tuple[str, ...]) -> Callable[[str], Sequence[float]]:
         """A function that scores the pages of a document for a question; without any text all scores are equal."""
-        try:
+        with importing("retrieval", "--pages retrieved needs bm25s"):
             import bm25s
-        except ImportError:
-            raise UsageError("--pages retrieved needs bm25s", hint=install("retrieval")) from None
         texts = self._read(pages)
         if not any(text.strip() for text in texts):
             return lambda question: [0.0] * len(pages)

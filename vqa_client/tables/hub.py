@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.shipped import install
+from vqa_client.shipped import importing
 from vqa_client.tables.rows import DATA_ENDINGS
 
 SCHEME: Final = "hf:/"
@@ -65,11 +65,9 @@ def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: 
 
     Raises UsageError if the user has to decide, DataError if the files can't be fetched.
     """
-    try:
+    with importing("hub", "datasets of the hub need huggingface_hub"):
         from huggingface_hub import HfApi
         from huggingface_hub.utils.tqdm import disable_progress_bars
-    except ImportError:
-        raise UsageError("datasets of the hub need huggingface_hub", hint=install("hub")) from None
     try:
         info = HfApi().dataset_info(address.name, revision=address.revision or None, files_metadata=True)
     except Exception as error:

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import alone_in, removed_unlocked, replacing
-from vqa_client.shipped import install
+from vqa_client.shipped import importing
 from vqa_client.tables.pictures import url_of
 from vqa_client.version import cache_folder
 
@@ -210,10 +210,8 @@ def place_of(address: str) -> tuple[Any, str]:
 
 @lru_cache(maxsize=16)
 def _store(root: str) -> Any:
-    try:
+    with importing("cloud", f"{root} needs obstore"):
         from obstore.store import from_url
-    except ImportError:
-        raise UsageError(f"{root} needs obstore", hint=install("cloud")) from None
     options: dict[str, Any] = {"client_options": {"allow_http": True}} if root.startswith("http:") else {}
     with _as_data_errors(root), as_os_errors(root):
         return from_url(root, **{"retry_config": PATIENCE, **options})

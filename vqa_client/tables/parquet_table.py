@@ -11,8 +11,8 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from vqa_client.errors import DataError, UsageError
-from vqa_client.shipped import install
+from vqa_client.errors import DataError
+from vqa_client.shipped import importing
 from vqa_client.tables.pictures import below, image_in
 from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, Table, cell_place
 
@@ -170,11 +170,9 @@ class _Cursor:
 
 
 def _open_file(path: Path) -> Any:
-    try:
+    with importing("parquet", f"{path} is Parquet, which needs pyarrow"):
         import pyarrow as pa
         from pyarrow import parquet
-    except ImportError:
-        raise UsageError(f"{path} is Parquet, which needs pyarrow", hint=install("parquet")) from None
     try:
         return parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES)
     except (OSError, pa.ArrowException) as error:

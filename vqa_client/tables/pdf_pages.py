@@ -17,9 +17,9 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import DataError
 from vqa_client.files import replacing, sha256_of
-from vqa_client.shipped import install
+from vqa_client.shipped import importing
 from vqa_client.tables.rows import NumberedRow, Table
 
 if TYPE_CHECKING:
@@ -187,10 +187,8 @@ def _document(path: str, changed_ns: int) -> Any:
 
 
 def _load(source: str | bytes) -> Any:
-    try:
+    with importing("render", "PDF documents need pypdfium2"):
         from pypdfium2 import PdfDocument, PdfiumError
-    except ImportError:
-        raise UsageError("PDF documents need pypdfium2", hint=install("render")) from None
     try:
         return PdfDocument(source)
     except PdfiumError as error:

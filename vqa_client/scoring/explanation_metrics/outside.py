@@ -32,7 +32,7 @@ from msgspec import Struct
 from vqa_client.errors import UsageError
 from vqa_client.files import encode
 from vqa_client.scoring.explanation_metrics.coco import ByScope, Explained, ExplanationMetric, Scopes, averaged
-from vqa_client.shipped import install
+from vqa_client.shipped import importing
 
 METEOR_VARIABLE: Final = "VQA_CLIENT_METEOR_JAR"
 SPICE_VARIABLE: Final = "VQA_CLIENT_SPICE_JAR"
@@ -169,11 +169,8 @@ def bertscore(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> B
 
 
 def _bert_scores(model: str, explained: Sequence[Explained], tools: Tools) -> list[float | None]:
-    try:
+    with importing("explain", "BERTScore needs the package bert-score, which is not installed"):
         import bert_score
-    except ImportError as error:
-        hint = install("explain")
-        raise UsageError("BERTScore needs the package bert-score, which is not installed", hint=hint) from error
     layers = tools.bertscore_layers if os.path.isdir(model) else None
     candidates = [explanation.text for explanation in explained]
     references = [list(explanation.references) for explanation in explained]
