@@ -73,9 +73,9 @@ class Launch(Struct, frozen=True, kw_only=True):
             yield Server(base_url=base_url, pid=process.pid, ended=lambda: _ending(process, log))
 
 
-async def finished(command: Sequence[str], *, name: str) -> None:
+async def finished(command: Sequence[str], *, name: str, grace_s: float = 5.0) -> None:
     """Run a command to its end, guarded as a server is; if it fails, raises ServerUnusable with its last lines."""
-    async with _child(command, env={}, name=name, grace_s=5.0) as (process, log):
+    async with _child(command, env={}, name=name, grace_s=grace_s) as (process, log):
         while process.poll() is None:
             await anyio.sleep(LOOK_S)
         if process.returncode:
