@@ -8,6 +8,9 @@ VALUE = "What was the value in 2015?"
 ANSWERED = [
     (VALUE, "The value in 2015 was 23.5.", "23.5."),
     (VALUE, "In 2015 the value was 23.5, which is the highest.", "23.5"),
+    (VALUE, "In 2015, 23.5 was the value.", "23.5"),
+    (VALUE, "Value in 2015: 23.5", "23.5"),
+    ("Who is the man in the photo?", "In the photo, Tom", "Tom"),
     (VALUE, "The value in 2015 was 23.5 because of the crisis.", "23.5"),
     (VALUE, "The value in 2015 was 23.5. The value in 2016 was 24.", "23.5."),
     (VALUE, "The value in 2015 was 23.5. It was higher than before.", "23.5."),
@@ -61,6 +64,7 @@ AFFIRMED = [
     ("Is there a dog in the image?", "There is a dog on the left.", True),
     ("Is there a dog?", "There is a dog house.", False),
     ("Is there a dog or a cat?", "There is a dog or a cat.", False),
+    ("Is there a dog or a cat?", "There is a dog OR a cat.", False),
     ("Is there a dog?", "There isn't a dog.", False),
     ("Is there a dog?", "There may be a dog.", False),
     ("Is the man tall?", "The man is tall.", True),

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import os
 import random
 import subprocess
@@ -151,6 +152,14 @@ def test_lists_of_one_length_are_lists(tmp_path: Path) -> None:
         table.image("0:images[2]")
 
 
+def test_a_list_of_rows_in_an_object_has_one_of_these_keys(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    keys = "annotations data entries examples instances items questions records rows samples"
+    for key in keys.split():
+        path.write_text(json.dumps({"version": 1, key: [{"text": "a"}, {"text": "b"}]}))
+        assert [cells["text"] for _, cells in open_table(path).rows()] == ["a", "b"], key
+
+
 def test_a_place_without_an_image_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"image": null, "text": 5}\n')
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7\n")
@@ -212,6 +221,18 @@ def test_an_image_that_is_next_is_near_once_its_batch_was_read_ahead(
     assert not table.is_near("2:image")
     table.image("2:image")
     assert wait_until(lambda: table.is_near("4:image"))
+
+
+def test_a_batch_has_as_many_rows_as_the_images_of_its_column_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("vqa_client.tables.parquet_table.BATCH_BYTES", 3_000)
+    images = [random.Random(number).randbytes(1_000) for number in range(8)]
+    parquet.write_table(pa.table({"id": [*range(8)], "image": images}), tmp_path / "rows.parquet")
+    table = open_table(tmp_path / "rows.parquet")
+    table.image("0:image")
+    assert [table.is_near(f"{row}:image") for row in (1, 7)] == [True, False]
 
 
 def test_of_many_open_tables_the_least_recently_read_one_is_closed(tmp_path: Path) -> None:
