@@ -137,7 +137,15 @@ READ: list[tuple[readers.ReadLabel, dict[str | None, tuple[str, ...]]]] = [
     ),
     (readers.scienceqa, {"C": ("The answer is C.",), None: ("The answer is D.", "The answer is B. The answer is C.")}),
     (readers.mmstar, {"B": ("b", "(b", "option b", "the answer is b", "option\nb"), None: ("is b", "the answer is d")}),
-    (readers.mmmu, {"A": ("so (A) B C", "B not A or"), "C": ("the one that shows a cat",), None: ("it shows a cat",)}),
+    (
+        readers.mmmu,
+        {
+            "A": ("so (A) B C", "B not A or"),
+            "B": ("B,", "B.", "B!", "B?", "B;", "B:", "'B'"),
+            "C": ("the one that shows a cat",),
+            None: ("it shows a cat", "Bx"),
+        },
+    ),
     (readers.mmmu_pro, {"B": ("Answer: A B",), "C": ("Answer: x\nAnswer: C",)}),
     (readers.lmms_mmmu, {"B": ("xA (B)x",), "C": ("A B. C", "it is xC.")}),
     (readers.blink, {"A": ("(A)\n\nx",), "B": ("(B)", "B", "(A) or (B)\n\n(B)"), None: ("(A)\n\n(A) (B)",)}),
