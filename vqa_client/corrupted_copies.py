@@ -16,8 +16,9 @@ from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError, QuestionFailed, UsageError
 from vqa_client.files import natural_key, replacing
-from vqa_client.images.corruptions import CORRUPTIONS, Profile, Variant, chosen, codec, needs_extra
-from vqa_client.images.corruptions.codec import AppliedCorruption
+from vqa_client.images.corruptions import codec
+from vqa_client.images.corruptions.codec import AppliedCorruption, needs_extra
+from vqa_client.images.corruptions.table import CORRUPTIONS, Profile, Variant, chosen
 from vqa_client.images.decide import RefusedImage, file_key, read
 from vqa_client.images.find import IMAGE_SUFFIXES
 from vqa_client.parallel import in_processes

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from vqa_client.images.corruption_job import CorruptionJob, make
-from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, codec, corrupt
-from vqa_client.images.corruptions.codec import AppliedCorruption
+from vqa_client.images.corruptions import codec
+from vqa_client.images.corruptions.codec import AppliedCorruption, corrupt
+from vqa_client.images.corruptions.table import CORRUPTIONS, FOURTEEN
 from vqa_client.images.steps import Recipe
 
 WIDTH, HEIGHT = 640, 480

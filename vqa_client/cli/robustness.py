@@ -21,7 +21,7 @@ from vqa_client.corrupted_copies import METADATA, CopyPlan, describe, expected_b
 from vqa_client.errors import OutputError, UsageError
 from vqa_client.files import check_output, write_json
 from vqa_client.html.shown_images import ImageFiles
-from vqa_client.images.corruptions import PROFILES
+from vqa_client.images.corruptions.table import PROFILES
 from vqa_client.parallel import in_processes
 from vqa_client.plots import CONTACT_SHEET, contact_sheet, draw, needs_extra
 from vqa_client.reports.logged_run import read_run

@@ -8,8 +8,8 @@ from threading import Lock
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import VqaClientError
 from vqa_client.images.corruption_job import CorruptionJob, make
-from vqa_client.images.corruptions import Profile
 from vqa_client.images.corruptions.codec import AppliedCorruption
+from vqa_client.images.corruptions.table import Profile
 from vqa_client.images.decide import Decision
 from vqa_client.images.prepare import CACHE_BYTES, ImagePreparer, MemoryBudget, made_images
 from vqa_client.images.steps import Recipe

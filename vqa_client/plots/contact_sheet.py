@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vqa_client.errors import unreadable
-from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, Profile, needs_extra
-from vqa_client.images.corruptions.codec import AppliedCorruption, corrupted, decoded
+from vqa_client.images.corruptions.codec import AppliedCorruption, corrupted, decoded, needs_extra
+from vqa_client.images.corruptions.table import CORRUPTIONS, FOURTEEN, Profile
 from vqa_client.plots.style import WIDTH_IN, figure, save, styled, titled
 from vqa_client.tables.inside import open_image
 

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
-from vqa_client.images.corruptions import needs_extra
+from vqa_client.images.corruptions.codec import needs_extra
 from vqa_client.images.corruptions.table import chosen, numbers
 from vqa_client.reports.logged_run import BLIND, SEEN
 from vqa_client.reports.robustness.report import Corrupted, write

@@ -7,7 +7,8 @@ from typing import Any
 import cv2
 import numpy as np
 
-from vqa_client.images.corruptions import Profile, codec
+from vqa_client.images.corruptions import codec
+from vqa_client.images.corruptions.table import Profile
 
 
 @cache

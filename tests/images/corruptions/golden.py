@@ -9,7 +9,8 @@ import cv2
 import numpy as np
 
 from tests.images.corruptions.drawings import drawn
-from vqa_client.images.corruptions import CORRUPTIONS, PROFILES, Profile, corrupt, image_seed
+from vqa_client.images.corruptions.codec import corrupt, image_seed
+from vqa_client.images.corruptions.table import CORRUPTIONS, PROFILES, Profile
 
 PATH = Path(__file__).with_name("golden.json")
 DRAWING = "a drawing"  # in place of a file's digest

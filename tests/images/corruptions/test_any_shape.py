@@ -13,7 +13,8 @@ from PIL import Image
 from tests.images.corruptions.drawings import corrupted_png, drawn
 from tests.images.pictures import encoded, spotted, turned, veiled
 from vqa_client.errors import QuestionFailed, UsageError
-from vqa_client.images.corruptions import CORRUPTIONS, PROFILES, Profile, corrupt
+from vqa_client.images.corruptions.codec import corrupt
+from vqa_client.images.corruptions.table import CORRUPTIONS, PROFILES, Profile
 
 SIZES = ((1, 1), (1, 2), (2, 1), (3, 3), (5, 4), (7, 300), (300, 7), (33, 33), (224, 224), (321, 241))
 ROWS = [(profile, name) for profile in PROFILES for name in CORRUPTIONS]

@@ -10,11 +10,11 @@ import scipy
 from PIL import Image
 
 from tests.images.corruptions.drawings import drawn, flat
-from vqa_client.images.corruptions import CORRUPTIONS, corrupt
-from vqa_client.images.corruptions.codec import generator
+from vqa_client.images.corruptions.codec import corrupt, generator
 from vqa_client.images.corruptions.formulas import disk_kernel
 from vqa_client.images.corruptions.physical import motion_blur, motion_kernel
 from vqa_client.images.corruptions.pixels import zoom_crop, zoomed
+from vqa_client.images.corruptions.table import CORRUPTIONS
 
 LEVELS = range(1, 6)
 SEED = 11

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from tests.images.corruptions.drawings import drawn
-from vqa_client.images.corruptions import corrupt
-from vqa_client.images.corruptions.codec import generator
+from vqa_client.images.corruptions.codec import corrupt, generator
 from vqa_client.images.corruptions.pixels import zoom_crop
 from vqa_client.images.corruptions.table import CORRUPTIONS
 

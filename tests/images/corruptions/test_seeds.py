@@ -12,7 +12,8 @@ import pytest
 
 from tests.images.corruptions.drawings import corrupted_png, drawn
 from tests.images.pictures import encoded
-from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, corrupt, image_seed
+from vqa_client.images.corruptions.codec import corrupt, image_seed
+from vqa_client.images.corruptions.table import CORRUPTIONS, FOURTEEN
 from vqa_client.parallel import in_processes
 
 CHANCE = ("shot_noise", "gaussian_noise", "impulse_noise", "speckle_noise", "snow", "elastic", "spatter")

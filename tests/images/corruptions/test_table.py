@@ -10,8 +10,8 @@ import pytest
 
 from tests.images.corruptions.drawings import drawn
 from vqa_client.errors import UsageError
-from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, PROFILES, Profile, chosen, corrupt, named
-from vqa_client.images.corruptions.table import milder_levels
+from vqa_client.images.corruptions.codec import corrupt
+from vqa_client.images.corruptions.table import CORRUPTIONS, FOURTEEN, PROFILES, Profile, chosen, milder_levels, named
 from vqa_client.scoring.robustness import class_of
 
 FOLDERS = (
@@ -129,7 +129,8 @@ def test_pixels_a_level_and_a_profile_that_can_not_be_are_named(
 
 
 def test_looking_at_the_table_takes_no_heavy_package() -> None:
-    code = "import sys, vqa_client.images.corruptions; print([m for m in ('numpy', 'cv2', 'PIL') if m in sys.modules])"
+    imports = "import sys, vqa_client.images.corruptions.codec"
+    code = f"{imports}; print([m for m in ('numpy', 'cv2', 'PIL') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -138,7 +139,9 @@ SHEET = "contact_sheet(pathlib.Path(sys.executable), pathlib.Path('none'), profi
 
 
 @pytest.mark.parametrize(
-    ("module", "call"), [("images.corruptions", "needs_extra()"), ("plots.contact_sheet", SHEET)], ids=["run", "sheet"]
+    ("module", "call"),
+    [("images.corruptions.codec", "needs_extra()"), ("plots.contact_sheet", SHEET)],
+    ids=["run", "sheet"],
 )
 def test_a_missing_package_is_named_with_the_command_that_brings_it(module: str, call: str) -> None:
     code = (

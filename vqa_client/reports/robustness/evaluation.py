@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from vqa_client.files import encode, replacing, write_json
-from vqa_client.images.corruptions import CORRUPTIONS
+from vqa_client.images.corruptions.table import CORRUPTIONS
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
