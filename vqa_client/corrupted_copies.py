@@ -173,7 +173,7 @@ _FINEST_NS = 1_000
 
 
 class CopyPlan(Struct, frozen=True, kw_only=True):
-    """The work to do: `jobs` make the missing files, `files` counts all files of the dataset."""
+    """The work to do: `jobs` make the files that are `missing`; `files` counts all files of the dataset."""
 
     settings: GenerateSettings
     sources: list[SourceImage]
@@ -182,12 +182,10 @@ class CopyPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def files(self) -> int:
-        """The number of files in the dataset."""
         return len(self.sources) * len(self.variants)
 
     @property
     def missing(self) -> int:
-        """The number of files that are missing."""
         return sum(len(job.variants) for job in self.jobs)
 
 

@@ -98,7 +98,6 @@ class Face:
         return data[:_OFFSETS_AT] + struct.pack(">I", offset) + data[_OFFSETS_AT + 4 :]
 
     def has(self, character: str) -> bool:
-        """Whether the face has the character."""
         return ord(character) in self._characters and (self._is_chosen or not _PRIVATE.match(character))
 
     def glyph(self, character: str) -> tuple[int, float]:

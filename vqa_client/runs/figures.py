@@ -93,7 +93,6 @@ class SessionFigures:
         ) = 0
 
     def add(self, record: Record) -> None:
-        """Add one record."""
         self.questions += 1
         if self.adaptive is not None:
             self.adaptive.finished(record)

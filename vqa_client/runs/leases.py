@@ -80,7 +80,6 @@ class Leases:
             )
 
     def is_done(self, shard: Shard) -> bool:
-        """Whether a shard is finished."""
         self._refresh()
         return f"done/{_name(shard)}" in self._known
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from vqa_client.batch.parts import BatchPart, PartFolder, key_of, keys_of
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import RecordLog
-from vqa_client.reports.names import count
+from vqa_client.reports.names import count, first_of
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Pairs, Run, Sample, Write
 from vqa_client.runs.resume import RunPaths
@@ -94,9 +94,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     def announce(self, note: Note) -> None:
         """Note which questions are skipped, and why."""
         for reason, ids in self.loaded.left_out.items():
-            examples = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
             folder = self.images_dir if reason == "no_images" else None
             near = _expected_name(ids[0], folder) if folder and not is_address(folder) else ""
+            examples = first_of(ids, 3)
             note(f"{self.title}: skipped {count(len(ids), 'question')} ({reason.replace('_', ' ')}): {examples}{near}")
         if self.missing_pages:
             document, numbers = next(iter(self.missing_pages.items()))

@@ -12,6 +12,7 @@ from vqa_client.benchmark import Benchmark, Replay, choice
 from vqa_client.errors import DataError, UsageError, VqaClientError
 from vqa_client.reports.log_reader import find_logs, run_file_of
 from vqa_client.reports.logged_run import LoggedRun, read_run
+from vqa_client.reports.names import first_of
 from vqa_client.runner import judge
 from vqa_client.runs.reopened import Reopened, as_recorded, reopen, settings_of
 from vqa_client.runs.run_file import RunFile
@@ -115,9 +116,8 @@ def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun
         hint = known if variants else _similar_ids(question_id, others)
         raise DataError(f"{place}: {question_id!r} was not asked{form}", hint=hint)
     if len(matches) > 1:
-        names = ", ".join(list(matches)[:MOST_VARIANTS]) + (", ..." if len(matches) > MOST_VARIANTS else "")
         raise UsageError(
-            f"{place}: {question_id!r} was asked in {len(matches)} variants: {names}",
+            f"{place}: {question_id!r} was asked in {len(matches)} variants: {first_of(matches, MOST_VARIANTS)}",
             hint="choose one with --variant, or name the run of one",
         )
     return next(iter(matches.values()))
@@ -126,8 +126,7 @@ def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun
 def _similar_ids(question_id: str, others: set[str]) -> str:
     near = sorted(other for other in others if question_id and question_id in other)[:3]
     near = near or difflib.get_close_matches(question_id, sorted(others)[:20_000], n=3)
-    first = ", ".join(sorted(others)[:3]) + (", ..." if len(others) > 3 else "")
-    return f"did you mean {', '.join(near)}?" if near else f"its questions are {first}"
+    return f"did you mean {', '.join(near)}?" if near else f"its questions are {first_of(sorted(others), 3)}"
 
 
 def _question(run: Reopened, record: Record) -> Question | None:
