@@ -6,11 +6,10 @@ spaces, and those whose vowel signs end a word for `re`, are searched anywhere. 
 alternatives of a regular expression.
 """
 
-import re
 import unicodedata
 from typing import Final
 
-from vqa_client.scoring.patterns import any_word, lazily
+from vqa_client.scoring.patterns import any_word, lazily, without_accents
 
 NOT_THAT: Final = (
     r"(?:değil\w*|olamaz|imk[âa]ns[ıi]z\w*|না(?=[\s।.]|$)|수 ?없|नहीं|নয়|নয়|(?:では|じゃ)(?:な[いく]|ありません)|ない"
@@ -68,13 +67,6 @@ def _at_word_start(table: str) -> str:
     return rf"\b(?:{_lines(table)})"
 
 
-def _fold(words: str) -> str:
-    """Remove accents, as `containment.read` does."""
-    return unicodedata.normalize(
-        "NFC", re.sub(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+", "", unicodedata.normalize("NFD", words))
-    )
-
-
 _ENGLISH_NEGATORS: Final = (
     "not no never none nobody nothing neither nor nowhere cannot cant dont doesnt didnt isnt wasnt wont"
 )
@@ -109,7 +101,7 @@ _ABSENCES: Final = """
     rien nada niente nulla niets ingenting nic nimic semmi mitaan ничего нічого нищо τίποτα
 """
 """Words for "is missing" and "nothing" in all languages."""
-FOLLOWING: Final = frozenset(_fold(f"{_NEGATORS} {_ABSENCES}").split()) - frozenset(_ENGLISH_NEGATORS.split())
+FOLLOWING: Final = frozenset(without_accents(f"{_NEGATORS} {_ABSENCES}").split()) - frozenset(_ENGLISH_NEGATORS.split())
 """Negators that may come after what they deny, in the same clause."""
 NEGATORS: Final = FOLLOWING | frozenset(_ENGLISH_NEGATORS.split())
 NOT_WORDS: Final = "|".join(

@@ -5,9 +5,9 @@ The answer is before the first whole word "because" or another separator, the ex
 
 import html
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.scoring.choices.choice import choice_in, read_choice
@@ -54,8 +54,7 @@ _WHOLE_ANSWERS = re.compile(r"\W*(?:yes|no|entailment|contradiction|neutral)\b",
 """Answers that need only a comma or a full stop as the separator."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyParts:
+class ReplyParts(Struct, frozen=True, kw_only=True):
     """The parts of a reply: `head` before the separator, `rationale` after it or None.
 
     `rule` is the kind of separator; it is `explicit` if the prompt asks for it or if it is a heading ("Explanation:").

@@ -19,7 +19,7 @@ from vqa_client.scoring.choices.grammar import RATHER
 from vqa_client.scoring.denials import NOT, NOT_THAT, denied_before
 from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.number_words import SPELLED, value_of, with_dozens_and_fractions
-from vqa_client.scoring.patterns import TRIES, lazily
+from vqa_client.scoring.patterns import TRIES, in_ascii_digits, lazily
 from vqa_client.scoring.readings import choice, ratio_in, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.strict.containment import SPACED_THOUSANDS
@@ -109,7 +109,6 @@ _TAKES_BACK = re.compile(
 _FORMULA_ALONE = re.compile(r"\W{0,9}\$[^$\n]+\$\W{0,9}")
 _IN_FORMULA = re.compile(r"(?<=\$)[^$\n]{1,80}(?=\$)|(?<=\\\()[^()\n]{1,80}(?=\\\))")
 _MINUS = re.compile(r"(?<=\d)-(?=\d)")
-_DIGIT = re.compile(r"[^\D0-9]")
 _SEPARATOR = re.compile(r"\D")
 _FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|=\s?([^=\n]+)\Z")
 _TIME_OR_DATE = re.compile(r"\d:\d|\d/\d+/\d")
@@ -218,8 +217,7 @@ def _formula(reply: Reply, question: Question) -> Answer:
 
 
 def _without_markup(text: str) -> str:
-    text = _DIGIT.sub(lambda digit: str(int(digit[0])), text)
-    text = SPACED_THOUSANDS.sub(lambda thousands: _SEPARATOR.sub("", thousands[0]), text)
+    text = SPACED_THOUSANDS.sub(lambda thousands: _SEPARATOR.sub("", thousands[0]), in_ascii_digits(text))
     text = _IN_FORMULA.sub(lambda formula: _MINUS.sub(" − ", formula[0]), text)
     return _DECORATION.sub(" ", text.replace("−", "-")).strip() if number_of(text) is None else text
 

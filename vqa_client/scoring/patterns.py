@@ -4,6 +4,7 @@ One reply needs few of all patterns, and compiling them all takes longer than re
 """
 
 import re
+import unicodedata
 from typing import Any, Final, cast
 
 _BETWEEN_WORDS: Final = re.compile(r"\n|\|(?![^()]*\))")
@@ -45,12 +46,24 @@ compiles these few ranges four times as fast as all letters without those script
 TRIES: Final = 200
 """Places of one literal to look at; bounds the time for a degenerate text."""
 
+_ACCENT = re.compile(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
 _joins = re.compile(JOINER)
 _NUMBER_STARTS = re.compile(rf"(?<!{JOINER})(?<!{JOINER}_)(?<!\d[.,:/])(?<!-)(?<!-[$€£¥])")
 _SIGN_STARTS = re.compile(rf"(?<![)\]])(?<!{JOINER})")
 _WORD_STARTS = re.compile(rf"(?<!{JOINER})(?<!{JOINER}_)(?<!{JOINER}{JOINER}')(?<![oO]')")
 _NUMBER_ENDS = re.compile(rf"(?!{JOINER})(?!_{JOINER})(?![.,:/-]\d)(?!\^)")
 _WORD_ENDS = re.compile(rf"(?!{JOINER})(?!_{JOINER})(?!'(?!s(?!{JOINER})){JOINER})(?![\u0300-\u036f])")
+
+
+def without_accents(text: str) -> str:
+    """The text without accents on Latin and Greek letters: "nao" for "não"."""
+    return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
+
+
+def in_ascii_digits(text: str) -> str:
+    """The text with 0 to 9 for the digits of other scripts."""
+    return _OTHER_DIGIT.sub(lambda digit: str(int(digit[0])), text)
 
 
 def behind(opening: re.Pattern[str], text: str) -> str:

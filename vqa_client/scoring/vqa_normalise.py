@@ -12,11 +12,11 @@ Normalising a text twice may change it again ("1,000 a-b"), so it is done exactl
 """
 
 import re
-import unicodedata
 from functools import lru_cache
 from typing import Final
 
 from vqa_client.scoring.number_words import digits_to
+from vqa_client.scoring.patterns import in_ascii_digits
 from vqa_client.scoring.plain import INVISIBLE
 
 _MARK = re.compile(r"""[;/\[\]"{}()=+\\_\-><@`,?!]""")
@@ -59,14 +59,11 @@ _MARKS: Final = {
     **str.maketrans("。｡、，؟،؛।।“”‘’\u3000", ".." + ",,?,;..\"\"'' ", INVISIBLE),
 }
 """ASCII for full-width forms and for the marks of other scripts; invisible characters are removed."""
-_OTHER_DIGIT = re.compile(r"[^\D0-9]")
 
 
 def in_ascii(text: str) -> str:
     """Write the marks and digits of other scripts, unknown to VQAEval, in ASCII; letters stay."""
-    if text.isascii():
-        return text
-    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text.translate(_MARKS))
+    return text if text.isascii() else in_ascii_digits(text.translate(_MARKS))
 
 
 @lru_cache(maxsize=1 << 16)

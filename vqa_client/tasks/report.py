@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import to_builtins
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from vqa_client.aggregates import Running, Scored, Totals
 from vqa_client.benchmark import Benchmark, Metric, Parse, Replay
@@ -41,7 +41,7 @@ def writer(benchmark: Benchmark, *, submits: bool = False) -> Write:
         if not totals.labelled and summary.overall.total:
             summary = without_scores(summary)
         declared = DeclaredSummary(
-            **{name: getattr(summary, name) for name in summary.__struct_fields__},
+            **asdict(summary),
             totals=totals.figures() if totals.labelled else {},
         )
         write_json(path, _content(benchmark, run, declared) | dict(added or {}))

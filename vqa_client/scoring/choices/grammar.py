@@ -5,9 +5,10 @@ To add a phrase or a language, edit the words that `CUES` uses.
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from vqa_client.scoring.choices.labels import AGAIN, labels_of
 from vqa_client.scoring.denials import EXCEPT
@@ -159,8 +160,7 @@ CONJUNCTIONS: Final = (
 SEPARATORS: Final = rf"[ ()\"'\x03\x05]{{0,6}}(?:(?:[,;]|{CONJUNCTIONS})[ )]{{0,2}}){{1,2}}|\x05[ ]?\x04"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cue:
+class Cue(Struct, frozen=True, kw_only=True):
     """One kind of declaration: `words` start it, and `link` leads from them to the label.
 
     `alone`: only the end of a clause may follow the label. `subject`: "B is" may come before the words. `text`: the

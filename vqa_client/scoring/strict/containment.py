@@ -17,13 +17,12 @@ Both sides are folded as for plain containment. In addition:
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
 from vqa_client.scoring.number_words import value_of, with_digits
-from vqa_client.scoring.patterns import is_whole, lazily
+from vqa_client.scoring.patterns import in_ascii_digits, is_whole, lazily, without_accents
 from vqa_client.scoring.plain import plain
 from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.reply import said_in
@@ -38,8 +37,6 @@ _STRICTLY: Final = {
 }
 """Folded only here; powers because NFKC turns "10²" into the number 102."""
 _ARTICLE = lazily(r"\A\s*(?:an?|the) (?=\w{3})")
-_ACCENT = lazily(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
-_OTHER_DIGIT = lazily(r"[^\D0-9]")
 _DASH_BETWEEN_WORDS = lazily(r"(?<=\w)[—―](?=\w)")
 _NARROW_THOUSANDS = lazily(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 SPACED_THOUSANDS = lazily(r"(?<![\w.,:/^])(?<!\d )\d{1,3}(?:[ '’\u00a0\u2009\u202f]\d{3})+(?![\w/]|[.,:]\d| \d)")
@@ -103,8 +100,7 @@ def read(text: str, *, case_sensitive: bool) -> str:
     if not text.isascii():
         text = _FRACTION.sub(" ", _NARROW_THOUSANDS.sub("", text.translate(_STRICTLY)))
         text = _DASH_BETWEEN_WORDS.sub(" - ", text)
-        text = _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
-        text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
+        text = without_accents(in_ascii_digits(text))
     text = "\n".join(folded(line, case_sensitive=case_sensitive) for line in text.splitlines())
     if _DIGIT.search(text):
         text = separated(SPACED_THOUSANDS.sub(_without_spaces, text))
