@@ -5,7 +5,7 @@ A refusal and a reply about a missing image are neither.
 
 from typing import Final
 
-from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, Rule, RuleResult
 from vqa_client.scoring.choices.options import SENTENCE_END, WORD
 from vqa_client.scoring.choices.undeclared import conclusion_of
 from vqa_client.scoring.patterns import lazily
@@ -16,7 +16,7 @@ LONGEST: Final = 80
 """Characters of a choice such as "It can't be determined"; a longer one also states something else."""
 
 
-def undetermined(reply: ChoiceReply) -> Found | None:
+def undetermined(reply: ChoiceReply) -> RuleResult:
     """The one choice that says the answer can't be determined, if the reply says it in other words."""
     owned = reply.texts.folded.items()
     labels = tuple(label for label, own in owned if len(own) <= LONGEST and _NOBODY_KNOWS.search(own))
@@ -25,17 +25,17 @@ def undetermined(reply: ChoiceReply) -> Found | None:
     text = reply.folded
     match = _NOBODY_KNOWS.search(conclusion_of(text))
     decided = match and not _BUT.search(text) and not unseeing(text)
-    return Found(labels=labels, rule="undetermined") if decided else None
+    return labels if decided else None
 
 
-def yes_or_no(reply: ChoiceReply) -> Found | None:
+def yes_or_no(reply: ChoiceReply) -> RuleResult:
     """The choice that begins with yes or no as the reply does; of several, the one whose words the reply has."""
     text = reply.folded
     if BOTH.match(text):
         return None
     plainly = {own: label for label, own in reply.texts.folded.items()}
     if plainly.keys() == {"yes", "no"} and (said := foreign_or_corrected(text)):
-        return Found(labels=(plainly[said],), rule="yes or no")
+        return (plainly[said],)
     match = _YES_NO.match(text)
     if not match or not _ANSWERS.match(text, match.end(1)) or _NO_ANSWER.search(text) or unseeing(text):
         return None
@@ -47,7 +47,7 @@ def yes_or_no(reply: ChoiceReply) -> Found | None:
     if len(words) > 1:
         shared = set.intersection(*words.values())
         words = {label: choice_words for label, choice_words in words.items() if (choice_words - shared) & first}
-    return Found(labels=tuple(words), rule="yes or no") if len(words) == 1 else None
+    return tuple(words) if len(words) == 1 else None
 
 
 _TELL: Final = r"(?:determined?|tell|told|say|said|infer(?:red)?|conclude|known?|judged?|ascertain(?:ed)?)"

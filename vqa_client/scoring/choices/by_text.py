@@ -4,7 +4,7 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, RuleResult
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import HYPHEN, SENTENCE_END, WORD
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, denied, mentioned, negated, refuted, sentence_before
@@ -24,7 +24,7 @@ RIVALLING: Final = 0.75
 """A sentence with more than this share of another choice's words may mean that choice."""
 
 
-def contained_text(reply: ChoiceReply) -> Found | None:
+def contained_text(reply: ChoiceReply) -> RuleResult:
     """The choice whose text the reply states, does not deny, and names alone."""
     if short := abbreviated(reply):
         return short
@@ -32,18 +32,19 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     if reply.texts.counts:
         text = _COUNT.sub(lambda word: str(SMALL[word[0]]), text)
     if reply.texts.letters:
-        return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
+        named = mentioned(reply)
+        return tuple(named) if len(named) == 1 else None
     text = conclusion_of(text)
     spans = reply.texts.anywhere(text)
     if not spans and (value := _LAST_VALUE.search(text)):
         labels, before = {*reply.texts.of_value(value[1], converted=False)}, sentence_before(text, value.start(1))
         stated = len(labels) == 1 and _concludes(whole) and not (denied(before) or refuted(before))
-        return Found(labels=tuple(labels), rule="text") if stated else None
+        return tuple(labels) if stated else None
     if not _concludes(whole):
         return None
     if either := _EITHER.search(text):
         both = [label for value in either.groups() for label in reply.texts.of_value(value, converted=False)]
-        return Found(labels=tuple(both), rule="text") if len(both) > 1 else None
+        return tuple(both) if len(both) > 1 else None
     places = [_LABELLED.search(text, max(0, start - LABEL_READ), start) for start, _, _ in spans]
     if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, spans, strict=True)):
         return None  # a list of choices under other letters
@@ -61,7 +62,7 @@ def contained_text(reply: ChoiceReply) -> Found | None:
         labels = {*_main_clause(text, spans)} or labels
     if labels and len(whole) <= SHORT:
         labels |= {reply.written[letter] for letter in _GROUNDED.findall(reply.text) if letter in reply.written}
-    return Found(labels=tuple(filter(labels.__contains__, reply.texts.labels)), rule="text") if labels else None
+    return tuple(filter(labels.__contains__, reply.texts.labels)) if labels else None
 
 
 def _after_code(text: str) -> str:
@@ -106,7 +107,7 @@ def _states(text: str, start: int, end: int) -> bool:
     return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
 
 
-def paraphrase(reply: ChoiceReply) -> Found | None:
+def paraphrase(reply: ChoiceReply) -> RuleResult:
     """The choice whose words are all in one sentence; a denial must be in both or in neither."""
     owned = {label: HYPHEN.sub(" ", own) for label, own in reply.texts.folded.items()}
     telling = {
@@ -124,7 +125,7 @@ def paraphrase(reply: ChoiceReply) -> Found | None:
     first, *rest = sorted(shares, key=lambda label: -shares[label])
     if shares[first] < 1 or len(telling[first]) < TELLING or any(shares[label] > RIVALLING for label in rest):
         return None
-    return Found(labels=(first,), rule="paraphrase") if _concludes(reply.folded) else None
+    return (first,) if _concludes(reply.folded) else None
 
 
 def _has_word_form(word: str, words: set[str]) -> bool:
@@ -144,7 +145,7 @@ def _main_clause(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> tu
     return labels if (_ASIDE.search(text, end, later) if later else CLAUSE_END.match(text, end)) else ()
 
 
-def opening(reply: ChoiceReply) -> Found | None:
+def opening(reply: ChoiceReply) -> RuleResult:
     """The choice that the first sentence leads up to, or the part "X" of a choice "X because Y"."""
     text = HYPHEN.sub(" ", reply.folded)
     pause = SENTENCE_END.search(text)
@@ -162,11 +163,11 @@ def opening(reply: ChoiceReply) -> Found | None:
         stated = labels and (not at or _LEADS_UP.search(first[:at])) and _states(f"{first}.", at, end)
         refused = denied(first[:at]) or refuted(first[:at])
         if stated and not refused and not _NOT_SHOWN.match(first, end):
-            return Found(labels=labels, rule="opening")
+            return labels
     return None
 
 
-def abbreviated(reply: ChoiceReply) -> Found | None:
+def abbreviated(reply: ChoiceReply) -> RuleResult:
     """The choice of choices that are all abbreviations, short or spelled out: "the odds ratio (OR)"."""
     names, text = reply.texts.abbreviations, reply.text
     if not names:
@@ -181,7 +182,7 @@ def abbreviated(reply: ChoiceReply) -> Found | None:
     return Found(labels=tuple(labels), rule="abbreviation") if len(labels) == 1 else None
 
 
-def parts(reply: ChoiceReply) -> Found | None:
+def parts(reply: ChoiceReply) -> RuleResult:
     """The choice of several values that the reply states one by one: "(a) is 75 lb. (b) is 16 lb."."""
     split = {label: _PARTS.split(own) for label, own in reply.texts.folded.items()}
     if not all(len(values) > 1 and all(map(_NUMBER.fullmatch, values)) for values in split.values()):
@@ -193,10 +194,10 @@ def parts(reply: ChoiceReply) -> Found | None:
         return any(_LED_UP_TO.search(text[max(0, start - SENTENCE_READ) : start]) for start, _ in places)
 
     labels = tuple(label for label, values in split.items() if all(map(stated, values)))
-    return Found(labels=labels, rule="parts") if len(labels) == 1 else None
+    return labels if len(labels) == 1 else None
 
 
-def difference(reply: ChoiceReply) -> Found | None:
+def difference(reply: ChoiceReply) -> RuleResult:
     """The choice whose only distinct word is stated: "the one on the top" for "the top one"."""
     words = {label: plain(choice).rstrip(".").split() for label, choice in reply.texts.choices.items()}
     lengths = {len(text_words) for text_words in words.values()}
@@ -217,10 +218,10 @@ def difference(reply: ChoiceReply) -> Found | None:
     distinct = {labels[word[0]] for word in meant}
     led_up = len(distinct) == 1 and _LEADS_ON.search(sentence_before(text, meant[-1].start()))
     committed = led_up and not any(refuted(sentence_before(text, word.start())) for word in meant)
-    return Found(labels=tuple(distinct), rule="difference") if committed else None
+    return tuple(distinct) if committed else None
 
 
-def truth(reply: ChoiceReply) -> Found | None:
+def truth(reply: ChoiceReply) -> RuleResult:
     """The choice of "true" and "false", or "yes" and "no", that "It's false" gives."""
     labels = {own: label for label, own in reply.texts.folded.items()}
     yes, no = (labels.get("true", labels.get("yes")), labels.get("false", labels.get("no")))
@@ -228,7 +229,7 @@ def truth(reply: ChoiceReply) -> Found | None:
     if not hits or refuted(sentence_before(reply.lower, hits[-1].start())) or _ASKED.match(reply.lower, hits[-1].end()):
         return None
     true = {bool(hit["true"]) != bool(hit["not"]) for hit in hits}
-    return Found(labels=((yes if true == {True} else no) or "",), rule="truth") if len(true) == 1 else None
+    return ((yes if true == {True} else no) or "",) if len(true) == 1 else None
 
 
 _UNTRUE = lazily(r"[\"' ]{1,3}is not (?:true|correct)\b")

@@ -66,7 +66,8 @@ def read(text: str, choices: tuple[tuple[str, str], ...], *, cut: bool) -> tuple
     for at in (*_ends_of_answer(whole, cut=cut), len(text)) if "\n" in text else (len(text),):
         own = whole if at == len(text) else ChoiceReply(text[:at].rstrip(), dict(choices))
         for rule in RULES[:1] if cut and own is whole else RULES:
-            if found := rule.find(own):
+            if (result := rule.find(own)) is not None:
+                found = rule.found(result)
                 break
         else:
             continue

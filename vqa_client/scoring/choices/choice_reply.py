@@ -60,6 +60,10 @@ class Found(Struct, frozen=True, kw_only=True):
     rivals: tuple[str, ...] = ()
 
 
+RuleResult = Found | tuple[str, ...] | None
+"""What a rule returns: the labels that it finds under its own name, or a Found; None if it finds nothing."""
+
+
 class Rule(NamedTuple):
     """One way to read a reply.
 
@@ -68,5 +72,8 @@ class Rule(NamedTuple):
     """
 
     name: str
-    find: Callable[[ChoiceReply], Found | None]
+    find: Callable[[ChoiceReply], RuleResult]
     before: Literal["answer", "shown", ""] = ""
+
+    def found(self, result: Found | tuple[str, ...]) -> Found:
+        return result if isinstance(result, Found) else Found(labels=result, rule=self.name)

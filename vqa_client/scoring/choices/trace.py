@@ -82,7 +82,8 @@ def _views(reply: ChoiceReply, *, only_explicit: bool, unread: bool) -> tuple[Ru
     views: list[RuleView] = []
     fired = unread
     for rule in RULES if reply.text else ():
-        found = rule.find(reply)
+        result = rule.find(reply)
+        found = None if result is None else rule.found(result)
         passed_over = only_explicit and rule.find is not declared
         first = found is not None and not passed_over and not fired
         fired = fired or first

@@ -4,7 +4,7 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, own_end
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, RuleResult, own_end
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import SENTENCE_END, WORD
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
@@ -33,16 +33,16 @@ def conclusion_of(text: str) -> str:
     return text if len(text) <= SHORT else SENTENCE_END.split(text[-SHORT:].rstrip(".! \n"))[-1]
 
 
-def exact_text(reply: ChoiceReply) -> Found | None:
+def exact_text(reply: ChoiceReply) -> RuleResult:
     """The choice whose text is the whole reply."""
     text = reply.folded
     labels, end = reply.first_text
     if WORD.search(text, end):
         labels = reply.texts.of_value(text) if len(text) <= VALUE_READ else ()
-    return Found(labels=labels, rule="exact text") if labels else None
+    return labels or None
 
 
-def weighed(reply: ChoiceReply) -> Found | None:
+def weighed(reply: ChoiceReply) -> RuleResult:
     """The choice with the largest share, if the choices' shares add up to 1: {"A": 0.1, "B": 0.9}."""
     shares: dict[str, float] = {}
     for match in islice(reply.patterns.labels.exact.finditer(reply.text), len(reply.texts.labels) + 1):
@@ -55,10 +55,10 @@ def weighed(reply: ChoiceReply) -> Found | None:
     weighs = _WEIGHS.search(reply.lower) or _ONLY_SHARES.fullmatch(reply.lower)
     every = len(shares) == len(reply.texts.labels) or (len(shares) > 1 and weighs)
     whole = every and abs(sum(shares.values()) - 1) < _ROUNDED
-    return Found(labels=labels, rule="weights") if whole and len(labels) == 1 else None
+    return labels if whole and len(labels) == 1 else None
 
 
-def leading_text(reply: ChoiceReply) -> Found | None:
+def leading_text(reply: ChoiceReply) -> RuleResult:
     """The choice whose text the reply begins with: "No, the car is red." """
     text = reply.folded
     labels, end = reply.first_text
@@ -71,7 +71,7 @@ def leading_text(reply: ChoiceReply) -> Found | None:
         return None  # "No, I can't see the photo.", "Yes. No.", "No. Wait, yes."
     if says and any(" " in own and own in text[end : end + VALUE_READ] for own in reply.texts.telling):
         return None  # "No, it cannot be determined."
-    return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
+    return None if _lists_texts(reply, labels, text[end:]) else labels
 
 
 def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool:
@@ -85,7 +85,7 @@ def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool
     )
 
 
-def leading_label(reply: ChoiceReply) -> Found | None:
+def leading_label(reply: ChoiceReply) -> RuleResult:
     """The only label at the start of a line; if all labels are, they repeat the question's list."""
     lines = [line for line in reply.patterns.leading.finditer(reply.text) if _is_separated(reply, line)]
     if not lines or _lists_labels(reply, own_end(reply, lines[0].end())):
@@ -93,7 +93,7 @@ def leading_label(reply: ChoiceReply) -> Found | None:
     labels = [reply.written[line["label"]] for line in lines]
     distinct, concluding = set(labels), _is_choice(reply, lines[-1])
     if len(distinct) == 1 and (concluding or lines[0].start() == 0):
-        return Found(labels=(labels[0],), rule="leading label")
+        return (labels[0],)
     place = reply.texts.labels.index
     if lines[0].start() == 0 and place(labels[1]) <= place(labels[0]):  # the question's list begins behind it
         return Found(labels=(labels[0],), rule="label before list")
@@ -138,7 +138,7 @@ def _is_separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
     return because or bool(_SEPARATOR.match(rest)) or bool(own and rest.lstrip().startswith(own))
 
 
-def _only_label(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found | None:
+def _only_label(reply: ChoiceReply, around: re.Pattern[str]) -> RuleResult:
     """The only label that is set apart in this way and that its sentence doesn't exclude: "I'd go with **C** here." """
     text, exact = reply.text, reply.patterns.labels.exact
     labels = {
@@ -147,7 +147,7 @@ def _only_label(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found
         if exact.fullmatch(match[1])
         if (token := reply.tokens.get(match.end(1))) and token.stands and _is_alone(text, match)
     }
-    return Found(labels=tuple(labels), rule=rule) if len(labels) == 1 else None
+    return tuple(labels) if len(labels) == 1 else None
 
 
 def _is_alone(text: str, match: re.Match[str]) -> bool:
@@ -157,33 +157,33 @@ def _is_alone(text: str, match: re.Match[str]) -> bool:
     return not (refuted(before) or _IN_BRACKETS.search(before) or _IN_BRACKETS.search(after))
 
 
-def predicate(reply: ChoiceReply) -> Found | None:
+def predicate(reply: ChoiceReply) -> RuleResult:
     """The only label in brackets that a sentence leads up to: "The tallest one is (B) the tower"."""
     text = reply.text
     matches = [match for match in islice(_PREDICATES.finditer(text), PLACES_READ) if match[1] in reply.written]
     distinct = {reply.written[match[1]] for match in matches}
     committed = len(distinct) == 1 and all(_is_alone(text, match) for match in matches)
-    return Found(labels=tuple(distinct), rule="predicate") if committed else None
+    return tuple(distinct) if committed else None
 
 
-def ticked(reply: ChoiceReply) -> Found | None:
+def ticked(reply: ChoiceReply) -> RuleResult:
     """The labels with a tick, or with a cross in their box."""
     ticks = reply.patterns.ticked.finditer(reply.text) if _TICK.search(reply.text) else ()
     labels = dict.fromkeys(reply.written[tick["label"] or tick["before"]] for tick in ticks)
-    return Found(labels=tuple(labels), rule="tick") if labels else None
+    return tuple(labels) or None
 
 
-def last_word(reply: ChoiceReply) -> Found | None:
+def last_word(reply: ChoiceReply) -> RuleResult:
     """The label that is the last sentence: "It shifts to the right. B.", "This decides it: B.", "C it is." """
     last = _LAST_WORD.search(reply.text)
     before = sentence_before(reply.text, last.start(1)) if last else ""
     if not last or refuted(before) or _DENIES.search(before.lower()):
         return None
     label = reply.patterns.labels.exact.fullmatch(last[1])
-    return Found(labels=(reply.written[label[0]],), rule="last word") if label else None
+    return (reply.written[label[0]],) if label else None
 
 
-def left_over(reply: ChoiceReply) -> Found | None:
+def left_over(reply: ChoiceReply) -> RuleResult:
     """The label that is left if the reply excludes all others: "Options A, B and D can be excluded." """
     text, labels = reply.text, reply.patterns.labels
     if len(text) > SHORT or _KEEPS.search(text):
@@ -205,7 +205,7 @@ def left_over(reply: ChoiceReply) -> Found | None:
     left = [label for label in reply.texts.labels if label not in out]
     if len(left) != 1 or len(out) < 2 or not (left[0] in named or _EXCLUDES.search(text)):
         return None
-    return Found(labels=tuple(left), rule="exclusion")
+    return tuple(left)
 
 
 def _calls_others_right(text: str, match: re.Match[str]) -> bool:
@@ -222,7 +222,7 @@ def _calls_others_right(text: str, match: re.Match[str]) -> bool:
     return right is not None or not _EXCLUDES.search(text)
 
 
-def not_denied(reply: ChoiceReply) -> Found | None:
+def not_denied(reply: ChoiceReply) -> RuleResult:
     """The only item without a denial, if the reply judges each choice on a line of its own."""
     items = list(islice(reply.patterns.leading.finditer(reply.text), len(reply.texts.labels) + 1))
     if len(items) < FEWEST or {reply.written[item["label"]] for item in items} != {*reply.texts.labels}:
@@ -233,7 +233,7 @@ def not_denied(reply: ChoiceReply) -> Found | None:
         rests[label] = reply.lower[end : line_end(reply.lower, end)]
     left = [label for label, rest in rests.items() if not _DENIES.search(rest)]
     judged = len(items) == len(rests) and all(map(WORD.search, rests.values()))
-    return Found(labels=tuple(left), rule="list") if judged and len(left) == 1 else None
+    return tuple(left) if judged and len(left) == 1 else None
 
 
 _PER_CENT: Final = r"(?P<per_cent>\d{1,3}(?:\.\d)?) ?(?:%|percent\b|per cent\b)"
@@ -308,8 +308,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("tick", ticked, before="answer"),
     Rule("leading label", leading_label, before="answer"),
     Rule("leading text", leading_text, before="answer"),
-    Rule("emphasis", lambda reply: _only_label(reply, _EMPHASISED, "emphasis"), before="shown"),
-    Rule("brackets", lambda reply: _only_label(reply, _BRACKETED, "brackets"), before="shown"),
+    Rule("emphasis", lambda reply: _only_label(reply, _EMPHASISED), before="shown"),
+    Rule("brackets", lambda reply: _only_label(reply, _BRACKETED), before="shown"),
     Rule("predicate", predicate, before="shown"),
     Rule("last word", last_word, before="shown"),
     Rule("exclusion", left_over, before="shown"),
