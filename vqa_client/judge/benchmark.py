@@ -259,7 +259,7 @@ def _gate(settings: JudgeSettings) -> Any:
             tally[1] += 1
             if not passed and len(failed) < _EXAMPLES:
                 verdict = record.answer or reason(record.rule or record.status)
-                expected = " or ".join(record.references[-_MOST_WANTED:])
+                expected = " or ".join(dict.fromkeys(record.references[-_MOST_WANTED:]))
                 failed.append(f"{record.question_id} ({record.variant}): {verdict}, expected {expected}")
         summary = summarise(record for _, record in pairs())
         write_json(path, {"controls": counts, "failed": failed})
