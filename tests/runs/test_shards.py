@@ -194,6 +194,7 @@ async def test_a_merged_run_resumes_rescores_and_compares_as_any_other(
     [other] = await arun(questions.settings(server.base_url, output=tmp_path / "other"))
     sides, _ = compare_runs([again.log, other.log])
     assert len(sides) == 2
+    merged(questions.output)  # again: each start is there once
     sessions = json.loads((questions.output / "clean_mc_eval.run.json").read_bytes())["sessions"]
     assert [each["shard"] for each in sessions] == [[1, 3], [2, 3], [3, 3]]
     with RecordLog(again.log) as log:  # as if scored by an earlier version

@@ -36,7 +36,13 @@ def is_exact(profile: Profile, name: str) -> bool:
 
 
 def all_described() -> dict[str, Any]:
-    return {
+    constants = {
+        f"{profile}/{name}/{level}: constants": np.ravel(row.ways[profile].levels[level - 1]).tolist()
+        for profile in PROFILES
+        for name, row in CORRUPTIONS.items()
+        for level in row.levels(profile)
+    }
+    return constants | {
         f"{profile}/{name}/{level}": described(
             corrupt(drawn(), name, level, profile=profile, seed=image_seed(7, DRAWING, name, level)),
             exact=is_exact(profile, name),
