@@ -108,6 +108,9 @@ def test_sixteen_bit_transparency_is_laid_on_white(tmp_path: Path) -> None:
     assert pixels(grey).convert("L").tobytes() == bytes((0, 255, 1))
     colour = sent(tmp_path, raw_png(2, 16, 6, struct.pack(">8H", 9, 9, 9, 0, 65535, 0, 0, 65535)))
     assert pixels(colour).tobytes() == bytes((255, 255, 255, 255, 0, 0))
+    dark = png_chunk(b"tRNS", struct.pack(">3H", 5, 5, 5))  # Pillow would compare it with the high bytes
+    opaque = sent(tmp_path, raw_png(1, 16, 2, struct.pack(">3H", 0x505, 0x505, 0x505), dark))
+    assert (opaque.transforms, pixels(opaque).tobytes()) == (("16bit_to_8bit", "png"), bytes((5, 5, 5)))
 
 
 @pytest.mark.parametrize(

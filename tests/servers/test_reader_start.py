@@ -26,7 +26,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch)
 def test_the_users_python_path_is_kept(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "/mine")
     monkeypatch.setattr(reader, "EXTRA", ())
-    assert reader.launch().env["OMP_THREAD_LIMIT"] == "1"
+    assert (reader.launch().env["OMP_THREAD_LIMIT"], reader.launch().grace_s) == ("1", 5.0)
     ours, theirs = reader.launch().env["PYTHONPATH"].split(os.pathsep)
     assert os.path.isfile(os.path.join(ours, "reader", "__main__.py"))
     assert theirs == "/mine"

@@ -185,10 +185,10 @@ class Unchanged:
     def __init__(self, since_ns: int) -> None:
         self._since_ns = since_ns
         self._knows_start = since_ns <= time.time_ns()  # a start in the future is one of a wrong clock
-        self._seen: tuple[tuple[SentImage, ...], str, tuple[str, ...]] = (), "", ()
-        self._same = True
+        self._seen: tuple[tuple[SentImage, ...], str, tuple[str, ...]] | None = None
+        self._same: bool
         self._sent: tuple[tuple[str, ...], str] | None = None
-        self._others = 0
+        self._others: int
 
     def tag(self, prompt: str, system: str, paths: tuple[str, ...]) -> int:
         """The checksum of the question with its image files as they are now; `Head.asked` is that of a record."""
