@@ -9,7 +9,9 @@ import pytest
 
 from tests.reports.robustness_records import curves, lost, on_disk, pair, pairs_of, run_of
 from vqa_client.cli.main import run_command
+from vqa_client.log_lines import line_of
 from vqa_client.reports.robustness.evaluation import write_results
+from vqa_client.types import Record
 
 THREE = ("gaussian_noise", "snow", "contrast")
 
@@ -77,6 +79,7 @@ def test_reading_changes_nothing_and_takes_no_lock(runs: Path) -> None:
 def test_the_text_has_tables_notes_and_paths(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (runs / "org_firm_robustness.records.jsonl").open("ab") as file:
         file.write(b"{\n")
+        file.write(line_of(Record(question_id="9", status="ok", variant="blind")))  # not a corruption
     assert evaluate(runs, "--output", tmp_path / "out") == 0
     told = capsys.readouterr().out
     assert "robustness · 2 models · 3 corruptions" in told
@@ -92,7 +95,7 @@ def test_the_text_has_tables_notes_and_paths(runs: Path, tmp_path: Path, capsys:
     ):
         assert words in lines
     assert "points of accuracy less clean, 95 % intervals of the paired difference" in told
-    assert "org_firm_robustness.records.jsonl: unreadable lines left out: 1" in told
+    assert "org_firm_robustness.records.jsonl: unreadable lines left out: 2" in told
     assert str(tmp_path / "out" / "robustness_evaluation.json") in told
 
 

@@ -198,17 +198,20 @@ def test_a_file_without_a_benchmark_is_refused(
     assert told in f"{caught.value}; {caught.value.hint}"
 
 
+PARSED = "receipts reads '12.40' in the reply to question 'receipts#0'\nhint: return Answer(text='...')\n"
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
         ("parse=short_answer", "parse=lambda reply, question: reply.nothing", "raises AttributeError\nTraceback"),
         ("best_of(relaxed), ", "lambda answer, question: 1 / 0, ", "division by zero\nquestion receipts#0\nhint: mend"),
         ("    return Question(", "    row.lost\n    return Question(", "receipts.jsonl: row 1\nhint: mend the file\n"),
-        ("parse=short_answer", "parse=lambda reply, question: reply.text", "receipts reads '12.40' in the reply to qu"),
+        ("parse=short_answer", "parse=lambda reply, question: reply.text", PARSED),
         (
             "best_of(relaxed), ",
             "lambda answer, question: 2, ",
-            "the metric relaxed returns 2 for question 'receipts#0'",
+            "the metric relaxed returns 2 for question 'receipts#0'\nhint: a score is from 0 to 1\n",
         ),
         ("best_of(relaxed), ", "lambda answer, question: float('nan'), ", "relaxed returns nan for question"),
         ("best_of(relaxed), ", "lambda answer, question: '1', ", "relaxed returns '1' for question"),
@@ -223,7 +226,7 @@ def test_a_file_without_a_benchmark_is_refused(
         (
             '"{question}\\nReply with the number alone."',
             "lambda question: None",
-            "prompt of question 'receipts#0' is None",
+            "prompt of question 'receipts#0' is None\nhint: it must be a text\n",
         ),
         ('breakdowns=("shop",)', 'headline="exact"', "receipts has no metric or total 'exact'"),
         ('"questions with an answer"', '"", on=("exact",)', "receipts has no metric or total 'exact'"),

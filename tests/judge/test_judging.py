@@ -57,6 +57,7 @@ def test_a_judge_is_asked_once_with_the_same_prompt(tmp_path: Path, fault_server
     first = (run.log.parent / "capitals.judged-correct.json").read_bytes()
     assert run.judged(server.base_url) == 0
     assert len(server.chats) == len({chat.prompt for chat in server.chats}) == 48
+    assert {(*material(chat.prompt),) for chat in server.chats} == {("question", "reference", "reply")}
     assert (run.log.parent / "capitals.judged-correct.json").read_bytes() == first
     changed = run.root / "rows.jsonl"
     changed.write_text(changed.read_text().replace("land 7?", "country 7?"))
@@ -126,6 +127,7 @@ def test_a_judge_that_fails_its_controls_judges_nothing(
     ("kind", "judge", "example"),
     [
         ("correct", "No idea.", "q0 (control/right): no verdict, expected correct"),
+        ("correct", "VERDICT: maybe", "q0 (control/right): verdict not offered, expected correct"),
         ("correct", error(400, "No"), "q0 (control/right): rejected, expected correct"),
         ("correct", "VERDICT: incorrect", "q0 (control/right): incorrect, expected correct"),
         ("extract", "VERDICT: city 9", "q0 (control/right): answer not in the reply, expected city 0"),

@@ -45,8 +45,9 @@ def test_a_million_letters_without_a_space_are_broken_in_linear_time() -> None:
     assert sum(map(len, lines("x" * 200_000))) == 200_000
 
 
-def test_indentation_that_leaves_no_room_is_given_up() -> None:
+def test_indentation_that_leaves_less_than_half_a_line_is_given_up() -> None:
     assert lines(" " * 300 + "here") == ["here"]
+    assert [lines(" " * spaces + "here") for spaces in (31, 32)] == [[" " * 31 + "here"], ["here"]]
 
 
 def test_ideographs_break_anywhere_but_not_before_a_full_stop() -> None:
@@ -54,6 +55,21 @@ def test_ideographs_break_anywhere_but_not_before_a_full_stop() -> None:
     assert len(broken) > 3
     assert all(len(line) > 10 for line in broken[:-1])
     assert not any(line.startswith("。") for line in broken)
+
+
+BROKEN = [
+    (" ", ["Plain words go up to the margin", "and then break at a space."]),
+    ("", ["  天地玄黄（宇宙）洪荒、「日月」", "盈昃。辰宿列张，寒来暑往；秋收冬", "藏！（闰余成岁）律吕调阳"]),
+    ("", ["said “天地玄黄宇宙洪荒日月盈昃辰", "宿列张寒来暑”往秋"]),
+    ("", ["cafécafécafécafécafécafécafécaféc", "afécafé end"]),
+    ("", ["שלום עולם hello"]),
+]
+"""What is between the lines of a paragraph, and its lines."""
+
+
+def test_lines_of_every_kind_of_writing_end_at_the_margin() -> None:
+    text = "\n".join(between.join(broken) for between, broken in BROKEN)
+    assert lines(text) == [line for _, broken in BROKEN for line in broken]
 
 
 def test_a_paragraph_that_runs_left_stands_at_the_right_margin() -> None:
@@ -89,6 +105,8 @@ def test_boxes_lie_on_the_page_one_below_the_other() -> None:
     assert (first.text, second.text) == ("first line", "second line")
     assert upper[0] == lower[0] == style.pixels(style.margin_x_pt)
     assert lower[1] - upper[1] == style.pixels(2 * style.line_height_pt)
+    (page,) = pages("first line\nsecond line")
+    assert [(box[0], box[1], box[3]) for _, box in boxes(page, SMALL)] == [(10, 10, 24), (10, 22, 36)]
 
 
 def _fields() -> dict:
