@@ -124,26 +124,6 @@ def test_a_judge_that_fails_its_controls_judges_nothing(
 
 
 @pytest.mark.parametrize(
-    ("kind", "judge", "example"),
-    [
-        ("correct", "No idea.", "q0 (control/right): no verdict, expected correct"),
-        ("correct", "VERDICT: maybe", "q0 (control/right): verdict not offered, expected correct"),
-        ("correct", error(400, "No"), "q0 (control/right): rejected, expected correct"),
-        ("correct", "VERDICT: incorrect", "q0 (control/right): incorrect, expected correct"),
-        ("extract", "VERDICT: city 9", "q0 (control/right): answer not in the reply, expected city 0"),
-        ("match", "VERDICT: none", "q0 (control/right): none, expected A; q0 (control/wrong): none, expected B"),
-        ("grade", "VERDICT: 7", "q0 (control/right): 7, expected 8 or 9 or 10"),
-    ],
-)
-def test_a_failed_control_is_shown_with_the_verdicts_that_would_pass(
-    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str], kind: str, judge: Any, example: str
-) -> None:
-    run = Run(tmp_path, ["So A" if kind == "match" else "It is city 0"], choices=kind == "match")
-    assert refused(run, fault_server(judge), "--kind", kind)
-    assert f"such as {example}: nothing is judged" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("kind", "choices", "replies", "scores"),
     [
         ("correct", False, ["It is city 0", "It is city 2", "no"], {"q0": 1, "q1": 0, "q2": 0}),

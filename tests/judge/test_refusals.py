@@ -1,11 +1,12 @@
 """What a judge is not asked, and the notes on judges."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.words import answer
+from tests.fakes.words import answer, error
 from tests.judge.judged import Run, honest
 from vqa_client.cli.main import run_command
 from vqa_client.html.figures import judgings
@@ -42,6 +43,26 @@ def test_a_name_that_a_provider_may_reuse_for_another_model_is_noted(
     assert (undated in run.found("correct")["notes"]) is is_undated
     related = "tiny-vlm is of the judged model's family: judges prefer their own"
     assert (related in run.found("correct")["notes"]) is (name == "org/SECRET-9")
+
+
+@pytest.mark.parametrize(
+    ("kind", "judge", "example"),
+    [
+        ("correct", "No idea.", "q0 (control/right): no verdict, expected correct"),
+        ("correct", "VERDICT: maybe", "q0 (control/right): verdict not offered, expected correct"),
+        ("correct", error(400, "No"), "q0 (control/right): rejected, expected correct"),
+        ("correct", "VERDICT: incorrect", "q0 (control/right): incorrect, expected correct"),
+        ("extract", "VERDICT: city 9", "q0 (control/right): answer not in the reply, expected city 0"),
+        ("match", "VERDICT: none", "q0 (control/right): none, expected A; q0 (control/wrong): none, expected B"),
+        ("grade", "VERDICT: 7", "q0 (control/right): 7, expected 8 or 9 or 10"),
+    ],
+)
+def test_a_failed_control_is_shown_with_the_verdicts_that_would_pass(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str], kind: str, judge: Any, example: str
+) -> None:
+    run = Run(tmp_path, ["So A" if kind == "match" else "It is city 0"], choices=kind == "match")
+    assert run.judged(fault_server(judge).base_url, "--kind", kind) == 3
+    assert f"such as {example}: nothing is judged" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("scores", [1.0, 0.5, 0.0])

@@ -23,6 +23,8 @@ from vqa_client.runs.reopened import reopen
 from vqa_client.runs.resume import RunPaths, any_answer, carry_over
 from vqa_client.runs.robustness import read_result_files, read_runs
 from vqa_client.runs.run_file import RunFile, check_identity
+from vqa_client.runs.stage import prepared_images
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.shipped import install
 from vqa_client.types import Question
 
@@ -87,6 +89,13 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         lambda: asking(dry_run=True),
         "a dry run asks nothing",
         "vqa_client.runs.dry_run.dry_run says what a run would take",
+    ),
+    (
+        lambda: prepared_images(
+            AskSettings(data=Path("a.csv"), output=Path("out"), image_urls="send", corrupted=RobustnessRun()), print
+        ).__enter__(),
+        "an image that the server fetches can't be corrupted",
+        "--image_urls fetch",
     ),
     (retrieved, "--pages retrieved needs bm25s", install("retrieval")),
     (

@@ -102,7 +102,7 @@ def _as_sent(pixels: "Pixels") -> "Pixels":
 
 _ALWAYS: frozenset[Oddity] = frozenset({"animated", "mpo", "format", "coding", "cut", "damaged"})
 """Oddities that always need encoding."""
-_DECODERS = {"jpeg": ("JPEG", "MPO"), "avif": ("AVIF", "HEIF"), "heic": ("HEIF", "AVIF"), "jp2": ("JPEG2000",)}
+_DECODERS = {"avif": ("AVIF", "HEIF"), "heic": ("HEIF", "AVIF"), "jp2": ("JPEG2000",)}
 """Pillow's names of formats that it calls differently; none of them starts another program."""
 _MODES = frozenset({"1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "I", "F"})
 
