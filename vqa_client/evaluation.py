@@ -37,7 +37,7 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import run_plan
-from vqa_client.runs.stage import Budget, Stage, in_daemon_thread, minutes_at_most, prepared_images
+from vqa_client.runs.stage import Budget, CtlOrders, Stage, in_daemon_thread, minutes_at_most, prepared_images
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_folder
@@ -79,7 +79,7 @@ class _Common(Struct, frozen=True, kw_only=True):
     stop: asyncio.Event
     transport: httpx2.AsyncBaseTransport | None
     budget: Budget
-    records: Path | None
+    ctl: CtlOrders
     patience: dict[int, Patience] = {}
 
 
@@ -171,12 +171,12 @@ async def arun_several(
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
-    records: Path | None = None,
+    ctl: CtlOrders | None = None,
 ) -> list[Report]:
     """Ask several benchmarks one after the other; all are loaded and checked before the first question.
 
-    Neighbours with the same model on the same server share its connections, its check and its pauses. `records` is the
-    path under which `vqa-client ctl` finds this run, if it is not its log.
+    Neighbours with the same model on the same server share its connections, its check and its pauses. Calls with the
+    same `ctl` share what `vqa-client ctl` orders.
     """
     if any(run.dry_run for run in settings):
         raise UsageError("a dry run asks nothing", hint="vqa_client.runs.dry_run.dry_run says what a run would take")
@@ -197,7 +197,7 @@ async def arun_several(
     budget = Budget(settings[0].max_cost, progress.note)
     for job in jobs:
         budget.of_model(job.config)
-    common = _Common(progress=progress, stop=stop, transport=transport, budget=budget, records=records)
+    common = _Common(progress=progress, stop=stop, transport=transport, budget=budget, ctl=ctl or CtlOrders())
     reports: dict[str, list[Report]] = {}
     try:
         with minutes_at_most(settings[0].max_minutes, stop, progress.note):
@@ -294,7 +294,7 @@ def move_all_aside(plans: Sequence[Plan], *, commanded: bool = False) -> None:
 
 
 async def _run_job(common: _Common, job: _Job, server: "_Server", reports: list[Report]) -> None:
-    settings = job.settings
+    settings = common.ctl.applied(job.settings)
     common.budget.of_model(job.config)
     drawn = job.plans[0].paths.report.parent / DRAWN if job.plans else Path(DRAWN)
     with (
@@ -310,7 +310,7 @@ async def _run_job(common: _Common, job: _Job, server: "_Server", reports: list[
             stop=common.stop,
             breaker=Breaker(settings.breaker_after),
             budget=common.budget,
-            records=common.records,
+            ctl=common.ctl,
             crew=Crew(FIRST if settings.max_workers == "auto" else settings.max_workers),
             shown_model=job.shown_model,
         )

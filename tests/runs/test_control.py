@@ -21,7 +21,8 @@ from tests.fakes.server import FaultServer
 from tests.fakes.words import answer, delay
 from tests.faults.questions import Notes, Questions
 from vqa_client.cli.main import run_command
-from vqa_client.evaluation import Interrupted, arun
+from vqa_client.cli.processes import locked_runs
+from vqa_client.evaluation import Interrupted, arun, arun_several
 from vqa_client.files import removed_unlocked
 from vqa_client.runs.control import LONGEST_PATH, PREFIX
 
@@ -100,6 +101,33 @@ async def test_a_run_in_progress_is_changed_paused_resumed_and_stopped(
     workers = session.get("workers", {})
     assert workers.get("paused", 0) == 0, "what a person pauses is not held up"
     assert 0 < len(of.records()) < 400
+
+
+async def test_an_order_of_workers_holds_for_later_benchmarks_too(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of, (first, second) = Questions(tmp_path, 30), (fault_server((delay(0.05), answer("B"))) for _ in range(2))
+    settings = [
+        of.settings(server.base_url, output=of.output / name, max_workers=4, check=False, metrics=False)
+        for server, name in ((first, "first"), (second, "second"))
+    ]
+    running = asyncio.create_task(arun_several(settings))
+    while len(first.chats) < 5:
+        await asyncio.sleep(0.01)
+    assert (await ctl(capsys, str(of.output), "--max_workers", "1"))[0] == 0
+    assert len(await running) == 2
+    assert (first.in_flight_peak, second.in_flight_peak) == (4, 1)
+
+
+async def test_a_run_between_two_shards_is_not_taken_for_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.runs.control.BETWEEN_S", 0.05)
+    with locked_runs([Questions(tmp_path, 1).settings("http://127.0.0.1:9/v1", output=tmp_path)], shared=True):
+        for place in (tmp_path, tmp_path / "clean_mc_eval.json"):
+            code, said = await ctl(capsys, str(place), "--stop")
+            assert (code, "its command begins, is between two shards, or merges" in said) == (2, True), said
+    assert "no run is asking questions" in (await ctl(capsys, str(tmp_path)))[1]
 
 
 async def test_a_silent_connection_does_not_delay_a_run(tmp_path: Path, fault_server: StartsServers) -> None:

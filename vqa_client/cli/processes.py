@@ -26,6 +26,7 @@ from vqa_client.errors import Busy, ServerUnusable, UsageError, VqaClientError
 from vqa_client.evaluation import Interrupted, ModelsFailed
 from vqa_client.files import check_output, open_locked
 from vqa_client.reports.report import Report
+from vqa_client.runs.control import LOCK
 from vqa_client.runs.merge import merge_settings
 from vqa_client.runs.plan import Note
 from vqa_client.runs.stage import in_daemon_thread
@@ -80,7 +81,7 @@ def _lock_file(settings: RunSettings) -> Path:
     common = {field.name for field in fields(RunSettings)}
     own = [getattr(settings, field.name) for field in fields(settings) if field.name not in common]
     form = settings.variations, settings.corrupted is not None
-    return output_folder(settings) / f".vqa-client-{crc32(repr((own, form)).encode()):08x}.lock"
+    return output_folder(settings) / LOCK.replace("*", f"{crc32(repr((own, form)).encode()):08x}")
 
 
 @contextmanager

@@ -43,7 +43,7 @@ from vqa_client.runs.merge import check_same_run, merge_settings
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import FRESH, RunFile
 from vqa_client.runs.shards import PREFIX, Growing, with_output
-from vqa_client.runs.stage import in_daemon_thread
+from vqa_client.runs.stage import CtlOrders, in_daemon_thread
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.tables.objects import WAY_OUT
@@ -99,6 +99,7 @@ class InFolder:
 
     def __init__(self, settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> None:
         self._settings, self._progress, self._stop = settings, progress, stop
+        self._ctl = CtlOrders()
         self._known: list[tuple[RunPaths, RunFile]] = []
         self._began_s = 0.0
 
@@ -113,7 +114,7 @@ class InFolder:
             return True
         parts = [dataclasses.replace(run, shard=str(shard)) for run in self._settings]
         try:
-            reports = await arun_several(parts, progress=self._progress, stop=self._stop)
+            reports = await arun_several(parts, progress=self._progress, stop=self._stop, ctl=self._ctl)
         except Busy:
             return False
         except IdentityError as error:  # --fresh would move away the shards of other workers
@@ -217,9 +218,9 @@ class InStore(InFolder):
                     with_output(dataclasses.replace(run, shard=str(shard), share=""), folder / str(number))
                     for number, run in enumerate(self._settings)
                 ]
-                beside = output_folder(self._settings[0])
-                beside.mkdir(parents=True, exist_ok=True)
-                asking = arun_several(parts, progress=self._progress, stop=hold.stop, records=beside)
+                self._ctl.folder = output_folder(self._settings[0])
+                self._ctl.folder.mkdir(parents=True, exist_ok=True)
+                asking = arun_several(parts, progress=self._progress, stop=hold.stop, ctl=self._ctl)
                 try:
                     await hold.during(asking, files)
                 except VqaClientError:

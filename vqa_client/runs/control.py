@@ -5,6 +5,7 @@ characters, and the run's folder may be on a disk without sockets.
 """
 
 import asyncio
+import fcntl
 import os
 import platform
 import socket
@@ -31,7 +32,9 @@ from vqa_client.runs.stage import Stage
 ENDING, PREFIX, SOCKET = ".ctl", "vqa-client-ctl-", "socket"
 LONGEST_PATH = 100
 """The limit is 107 bytes on Linux, 103 on macOS."""
-REPLY_S = 10.0
+LOCK = ".vqa-client-*.lock"
+"""The files that commands lock which ask a run in shards."""
+REPLY_S, BETWEEN_S = 10.0, 5.0
 WINDOW = 10
 """The pace is measured over this many seconds."""
 LINE_BYTES = 10_000
@@ -72,10 +75,10 @@ class Control:
     """Takes orders for the plan that is being asked; the file with the socket's path is named after the log."""
 
     def __init__(self, plan: Plan, stage: Stage, log: RecordLog, figures: SessionFigures) -> None:
-        self._record = (stage.records or log.path.parent) / (log.path.name.removesuffix(LOG_ENDING) + ENDING)
+        self._record = (stage.ctl.folder or log.path.parent) / (log.path.name.removesuffix(LOG_ENDING) + ENDING)
         self._plan, self._log, self._figures = plan, log, figures
         self._crew, self._stop, self._note = stage.crew, stage.stop, stage.progress.note
-        self._by_batches = stage.settings.by_batches
+        self._ctl, self._by_batches = stage.ctl, stage.settings.by_batches
         self._connected: set[asyncio.StreamWriter] = set()
         self._marks: deque[tuple[float, int]] = deque(maxlen=WINDOW + 1)
 
@@ -121,6 +124,7 @@ class Control:
         """Carry out an order; returns the reason if that is not possible."""
         if self._by_batches and (order.max_workers is not None or order.paused is not None):
             return "it asks by batches, which have no workers to change or to pause"
+        self._ctl.max_workers = order.max_workers or self._ctl.max_workers
         adaptive = self._figures.adaptive
         if order.max_workers == "auto":
             assert adaptive, "only batches have none"
@@ -179,21 +183,40 @@ def _is_ours(path: Path) -> bool:
 def order_all(run: Path, order: Order) -> list[Standing]:
     """Give an order to a run in progress, or to all of its shards, among which workers are divided.
 
-    Raises UsageError if none is in progress.
+    Raises UsageError if none is in progress; a run that is between two shards gets some seconds.
     """
+    until_s = time.monotonic() + BETWEEN_S
+    while not (standings := _give_orders(run, order)):
+        if not _has_command(run):
+            message = f"no run is asking questions in {run} now" if run.exists() else f"{run} does not exist"
+            raise UsageError(message, hint="RUN is a folder of runs, or a log, run file or report")
+        if time.monotonic() > until_s:
+            message = f"{run}: its command begins, is between two shards, or merges: it asks nothing now"
+            raise UsageError(message, hint="give the order again in a moment")
+        time.sleep(0.1)
+    return standings
+
+
+def _give_orders(run: Path, order: Order) -> list[Standing]:
     records = _records_of(run)
     shares = [order] * len(records)
     if isinstance(order.max_workers, int):
         size, more = divmod(order.max_workers, max(1, len(records)))
         sizes = [max(1, size + (number < more)) for number in range(len(records))]
         shares = [msgspec.structs.replace(order, max_workers=size) for size in sizes]
-    standings = [
-        standing for record, share in zip(records, shares, strict=True) if (standing := _give_order(record, share))
-    ]
-    if not standings:
-        message = f"no run is asking questions in {run} now" if run.exists() else f"{run} does not exist"
-        raise UsageError(message, hint="RUN is a folder of runs, or a log, run file or report")
-    return standings
+    given = (_give_order(record, share) for record, share in zip(records, shares, strict=True))
+    return [standing for standing in given if standing]
+
+
+def _has_command(run: Path) -> bool:
+    """Whether a command that divides the run has locked it."""
+    for path in (run if run.is_dir() else run.parent).glob(LOCK):
+        with suppress(OSError), path.open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    return False
 
 
 def _records_of(run: Path) -> Sequence[Path]:

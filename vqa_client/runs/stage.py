@@ -5,8 +5,9 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
@@ -96,12 +97,26 @@ AskAll = Callable[[Callable[[Record], None]], Awaitable[object]]
 """Asks the waiting questions and passes each record on as soon as it is there."""
 
 
+class CtlOrders(Struct):
+    """What `vqa-client ctl` has ordered, for all benchmarks and shards of one command.
+
+    `folder` is the folder of ctl's file, if it is not beside the log.
+    """
+
+    folder: Path | None = None
+    max_workers: int | Literal["auto"] | None = None
+
+    def applied(self, settings: RunSettings) -> RunSettings:
+        """The settings as they were changed."""
+        return settings if self.max_workers is None else replace(settings, max_workers=self.max_workers)
+
+
 class Stage(Struct, frozen=True, kw_only=True):
     """What all plans of one command share; `model` is None if the server has to name it.
 
     `connect` opens the session that all plans share; it is called only if there is something to ask. `images_for` gives
-    the preparer for the images of a variant. `records` is the folder of ctl's file, if it is not beside the log.
-    `shown_model` is the model's name in the progress, "" if the command has only one.
+    the preparer for the images of a variant. `shown_model` is the model's name in the progress, "" if the command has
+    only one.
     """
 
     settings: RunSettings
@@ -113,7 +128,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     breaker: Breaker
     budget: Budget
     crew: Crew
-    records: Path | None = None
+    ctl: CtlOrders
     shown_model: str = ""
 
     def named(self, step: str) -> ModelSettings:
