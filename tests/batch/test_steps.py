@@ -178,6 +178,19 @@ def test_results_of_other_settings_match_no_question_and_are_saved(
     assert len((of.output / "clean_mc_eval.unmatched.jsonl").read_bytes().splitlines()) == 9
 
 
+def test_the_first_answer_to_a_question_counts_and_further_ones_are_noted(
+    of: Stepwise, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of.step("write")
+    of.answer()
+    lines = (of.folder / "any-name.jsonl").read_text()
+    assert '"content": "' in lines
+    (of.folder / "later.jsonl").write_text(lines.replace('"content": "', '"content": "another '))
+    assert of.step("read") == 0
+    assert "9 repeated answers: the first one to a question counts" in capsys.readouterr().err
+    assert not any("another" in str(record["output"]) for record in of.records())
+
+
 def test_file_urls_keep_the_images_out_of_the_files(of: Stepwise) -> None:
     of.step("write", "--file_urls")
     [line, *_] = (of.folder / "part-0001.jsonl").read_text().splitlines()

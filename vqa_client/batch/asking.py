@@ -26,6 +26,7 @@ from vqa_client.client.failures import BODY_CHARACTERS
 from vqa_client.client.uploading.file_proof import file_address
 from vqa_client.client.wire import NotACompletion
 from vqa_client.errors import UNDECODABLE, QuestionFailed
+from vqa_client.reports.names import count
 from vqa_client.runner import Pipeline, answer_one
 from vqa_client.types import Asks, Completion, Question, Record, Request
 
@@ -34,7 +35,7 @@ class Results(ExitStack):
     """The places of the results in files, for a `with` statement; `damaged` are lines that aren't results.
 
     `keys` has the keys of the questions with a result, of any request.
-    If a request has two results, the first one that is an answer counts.
+    If a request has two results, the first one that is an answer counts; `repeated` counts further answers.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -42,6 +43,7 @@ class Results(ExitStack):
         self._files: list[IO[bytes]] = []
         self._places: dict[str, tuple[int, int]] = {}
         self.damaged: list[bytes] = []
+        self.repeated = 0
         answered: set[str] = set()
         with ExitStack() as opened:
             for number, path in enumerate(paths):
@@ -52,6 +54,7 @@ class Results(ExitStack):
                         if result.custom_id not in answered:
                             self._places[result.custom_id] = number, place
                         if result.answered:
+                            self.repeated += result.custom_id in answered
                             answered.add(result.custom_id)
                     place += len(line)
             self.enter_context(opened.pop_all())
@@ -79,6 +82,12 @@ class Results(ExitStack):
         except UNDECODABLE:
             self.damaged.append(_with_newline(line))
             return None
+
+
+def note_repeated(results: Results, note: Callable[[str], None]) -> None:
+    """Note the answers that are there twice, which may differ."""
+    if results.repeated:
+        note(f"{count(results.repeated, 'repeated answer')}: the first one to a question counts")
 
 
 def _with_newline(line: bytes) -> bytes:

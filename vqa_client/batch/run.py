@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.batch.asking import LineForm, Results, parts_of, read_results
+from vqa_client.batch.asking import LineForm, Results, note_repeated, parts_of, read_results
 from vqa_client.batch.parts import BatchPart, PartFolder, PartSize, PartWriter, key_in, key_of, keys_of
 from vqa_client.batch.service import ENDED, TOKEN_LIMIT, Batch, RequestRefused, Service, Unreachable
 from vqa_client.errors import QuestionFailed, ServerUnusable
@@ -230,6 +230,7 @@ class BatchRun:
 
     async def _keep_results(self, part: BatchPart, results: Results) -> Counter[str]:
         self._parts.set_aside(results.damaged, self._listener.note, damaged=True)
+        note_repeated(results, self._listener.note)
         return await read_results(
             results,
             self._waiting(),

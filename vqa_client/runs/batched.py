@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.batch.asking import LineForm, Results, Stops, parts_of, read_results
+from vqa_client.batch.asking import LineForm, Results, Stops, note_repeated, parts_of, read_results
 from vqa_client.batch.parts import (
     BatchPart,
     PartFolder,
@@ -159,6 +159,7 @@ class Batches:
 
         with Results(paths) as results:
             aside(results.damaged, damaged=True)
+            note_repeated(results, listener.note)
             of = self._plan.loaded.questions
             left = await read_results(results, self._waiting(), form, keeps, of=of, aside=aside)
         if left:
