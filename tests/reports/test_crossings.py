@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.cli.test_worded import SUMMARY, TALLY, lines, report
 from vqa_client.aggregates import Totals
 from vqa_client.cli.report_tables import as_tables
-from vqa_client.reports.crossings import crossing_tables
+from vqa_client.reports.overview import crossing_tables
 from vqa_client.task import Breakdown, Description
 from vqa_client.tasks.report import DeclaredSummary
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from vqa_client.aggregates import Estimate, Totals
 from vqa_client.cli.tables import as_text
-from vqa_client.reports.crossings import crossing_tables, tally_text
 from vqa_client.reports.names import count, cut, figure_text, interval_text, percent
-from vqa_client.reports.overview import in_order
+from vqa_client.reports.overview import crossing_tables, in_order, tally_text
 from vqa_client.reports.report import Report
 from vqa_client.reports.sections import Section
 from vqa_client.reports.summary import gap_words

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from vqa_client.cli.score_tables import gap_text
-from vqa_client.reports.crossings import tally_text
 from vqa_client.reports.names import count, cut, interval_text, percent
+from vqa_client.reports.overview import tally_text
 from vqa_client.reports.sections import Section
 from vqa_client.scoring.vqa_accuracy import LONG_WORDS
 from vqa_client.tasks.vqa2.benchmark import TEN_ANSWERS

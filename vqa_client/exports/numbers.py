@@ -8,9 +8,8 @@ from typing import Any
 from msgspec import to_builtins
 
 from vqa_client.files import replacing, write_json
-from vqa_client.reports.crossings import crossing_tables
 from vqa_client.reports.names import percent
-from vqa_client.reports.overview import VARIANT, Overview, in_order, quantile, totals
+from vqa_client.reports.overview import VARIANT, Overview, crossing_tables, in_order, quantile, totals
 from vqa_client.reports.sections import Section
 from vqa_client.reports.summary import Summary, Tally, gap_words
 from vqa_client.scoring.statistics import Interval

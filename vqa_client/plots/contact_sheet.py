@@ -60,7 +60,9 @@ def _sheet(data: bytes, *, profile: Profile, seed: int, path: str) -> tuple["Pix
     import numpy as np
 
     pixels, digest = decoded(data, path), sha256(data).hexdigest()
-    tile = _tile_size(*pixels.shape[:2])
+    height, width = pixels.shape[:2]
+    scale = THUMB_PX / max(height, width)
+    tile = max(1, round(height * scale)), max(1, round(width * scale))
     down, across = len(FOURTEEN), len(_LEVELS)
     sheet = np.full((down * (tile[0] + GAP_PX) - GAP_PX, across * (tile[1] + GAP_PX) - GAP_PX, 3), WHITE, np.uint8)
     for row, name in enumerate(FOURTEEN):
@@ -70,11 +72,6 @@ def _sheet(data: bytes, *, profile: Profile, seed: int, path: str) -> tuple["Pix
             top, left = row * (tile[0] + GAP_PX), level * (tile[1] + GAP_PX)
             sheet[top : top + tile[0], left : left + tile[1]] = _resized(image, tile)
     return sheet, tile
-
-
-def _tile_size(height: int, width: int) -> tuple[int, int]:
-    scale = THUMB_PX / max(height, width)
-    return max(1, round(height * scale)), max(1, round(width * scale))
 
 
 def _resized(pixels: "Pixels", tile: tuple[int, int]) -> Any:

@@ -1,7 +1,7 @@
 """All numbers that a report of a record log shows, from two walks over it; and the cost of the run."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import ceil
 
@@ -12,7 +12,8 @@ from vqa_client.aggregates import Totals
 from vqa_client.files import natural_key
 from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.names import count, duration, in_dollars
+from vqa_client.reports.names import count, duration, in_dollars, percent
+from vqa_client.reports.sections import Section
 from vqa_client.reports.summary import Means, Summary, Tally, summarise, without_scores
 from vqa_client.scoring.statistics import Mean
 from vqa_client.task import Description
@@ -252,3 +253,29 @@ def dollars(overview: Overview) -> float | None:
 def _size(size_bytes: int) -> str:
     unit, name = next((unit_size for unit_size in _UNITS if size_bytes >= unit_size[0]), _UNITS[-1])
     return f"{size_bytes / unit:,.1f} {name}"
+
+
+def crossing_tables(summary: Summary, order: Callable[[str], Sequence[str]], folder: str = "") -> Iterator[Section]:
+    """A table for each two crossed fields that both have several values; corruptions and levels have one already.
+
+    The field with more values has the rows, so that the table is narrow.
+    """
+    for (down, across), crossed in summary.crossings.items():
+        cells = {(outer, inner): of for outer, row in crossed.items() for inner, of in row.items()}
+        rows, columns = ({*values} for values in zip(*cells, strict=True)) if cells else (set(), set())
+        if min(len(rows), len(columns)) < 2 or (down, across) == LEVELS:
+            continue
+        if len(columns) > len(rows):
+            down, across, rows, columns = across, down, columns, rows
+            cells = {(inner, outer): of for (outer, inner), of in cells.items()}
+        heads = in_order(columns, order(across))
+        lines = [
+            [name, *(tally_text(cells.get((name, head))) for head in heads)] for name in in_order(rows, order(down))
+        ]
+        title = f"% (n) by {down} and {across}".replace("_", " ")
+        yield Section(columns=[f"{folder}: {title}" if folder else title, *heads], rows=lines)
+
+
+def tally_text(tally: Tally | None) -> str:
+    """The accuracy in per cent and the number of questions, "-" without questions."""
+    return f"{percent(tally.accuracy)} ({tally.total:,})" if tally else "-"

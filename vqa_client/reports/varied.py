@@ -14,6 +14,7 @@ from msgspec.structs import asdict, replace
 from vqa_client.files import natural_key, write_json
 from vqa_client.json_stream import write_json_list
 from vqa_client.reports.logged_run import BLIND, SEEN
+from vqa_client.reports.overview import VARIANT
 from vqa_client.reports.run import Pairs, Run, common_keys, in_percent, interval
 from vqa_client.reports.summary import Summary, Tally, summarise, without_scores
 from vqa_client.scoring.choices.circular import CircularFigures, CircularScores, PositionBias, Positions, order_of
@@ -23,7 +24,6 @@ from vqa_client.scoring.repeats import BlindFigures, BlindScores, Pairing, Repea
 from vqa_client.scoring.statistics import Mean
 from vqa_client.types import Question, Record
 
-VARIANT = "variant"
 QUESTIONS = "questions"
 
 

@@ -13,15 +13,14 @@ from msgspec.structs import asdict, replace
 
 from vqa_client.files import write_json
 from vqa_client.images.corruptions.table import milder_levels
+from vqa_client.reports.overview import LEVELS, VARIANT
 from vqa_client.reports.robustness.evaluation import write_results
 from vqa_client.reports.run import Pairs, Run, in_percent
 from vqa_client.reports.summary import Summary, summarise
-from vqa_client.reports.varied import VARIANT, head, in_points, rest, scored
+from vqa_client.reports.varied import head, in_points, rest, scored
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures
 from vqa_client.scoring.robustness import class_of, metrics_of
 from vqa_client.types import Group, Question, Record, Status, group_text
-
-CROSSING = ("corruption", "level")
 
 
 class Corrupted(Struct, frozen=True, kw_only=True):
@@ -61,7 +60,7 @@ def write(
     """Write the report, and with `published_files` a file per variant into `{report}_results/`; raises OutputError."""
     scores = CorruptedScores()
     fields = _fields(pairs())
-    summary = summarise(_scored(pairs(), scores), crossings=[CROSSING, *((VARIANT, field) for field in fields)])
+    summary = summarise(_scored(pairs(), scores), crossings=[LEVELS, *((VARIANT, field) for field in fields)])
     curves = scores.curves()
     profile, seed = (corrupted.profile, corrupted.seed) if corrupted else (None, None)
     notes = milder_levels(curves.levels, profile)
@@ -102,7 +101,7 @@ def add_to(scores: CorruptedScores, record: Record | ScoredLine, question_type: 
 def _fields(pairs: Iterable[tuple[Question, Record]]) -> list[str]:
     """The breakdown fields of the benchmark, which all its questions have."""
     first = next(iter(pairs), None)
-    return sorted(set(first[1].groups) - set(CROSSING)) if first else []
+    return sorted(set(first[1].groups) - set(LEVELS)) if first else []
 
 
 def _scored(pairs: Iterable[tuple[Question, Record]], scores: CorruptedScores) -> Iterator[Record]:
