@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.html.figures import Figure, of_mean, only, state_link
+from vqa_client.html.figures import MOST_ROWS, Figure, of_mean, only, state_link
 from vqa_client.reports.logged_run import BLIND, CLEAN, SEEN
 from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview, in_order
@@ -31,7 +31,6 @@ from vqa_client.types import Record
 
 NO_ANSWER = "-"
 """The column of replies without a choice."""
-MOST_ROWS = 40
 
 
 class PairedGap(Struct, frozen=True, kw_only=True):

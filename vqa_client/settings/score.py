@@ -5,13 +5,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.run import ConfiguredSettings, OneModelSettings, RunSettings
+from vqa_client.settings.run import DATA, ConfiguredSettings, OneModelSettings, RunSettings
 from vqa_client.settings.validation import CheckedSettings, Several, Switch, check, option_helps
 
-DATA = Parameter(group=Group("Data", sort_key=0))
 METRICS = (
     "normalised",
     "official",
