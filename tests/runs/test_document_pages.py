@@ -101,6 +101,18 @@ def test_a_page_is_drawn_at_its_resolution_with_the_same_bytes_each_time(data: P
     assert pdf_pages.page_texts(path) == PAGES["garden.pdf"]
 
 
+def test_a_page_of_a_document_in_a_cell_is_that_of_the_file(tmp_path: Path, data: Path) -> None:
+    document = (data / "documents/garden.pdf").read_bytes()
+    (tmp_path / "rows.tsv").write_text(f"index\timage\n1\t{b64encode(document).decode()}\n")
+    with (
+        open_image(f"{tmp_path}/rows.tsv#0:image#2@72") as found,
+        open_image(f"{data}/documents/garden.pdf#2@72") as page,
+    ):
+        assert found.read() == page.read()
+    with pytest.raises(ValueError, match=r"^there is no page 4: the document has 3$"):
+        open_image(f"{tmp_path}/rows.tsv#0:image#4@72")
+
+
 @pytest.mark.parametrize(
     ("content", "place", "words"),
     [

@@ -7,7 +7,7 @@ from vqa_client.scoring.finish import meaning_of
 from vqa_client.scoring.plain import EMPHASIS, MARKED, plain
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.scoring.wrappers import Unwrapped, answer_in_json, labelled
-from vqa_client.types import Completion
+from vqa_client.types import Answer, Completion
 
 
 def taken(text: str, finish_reason: str | None = None, reasoning: str | None = None) -> Reply:
@@ -251,6 +251,8 @@ def test_the_status_of_a_reply_is_decided_once(
 ) -> None:
     reply = taken(text, finish_reason, reasoning)
     assert (reply.status, reply.source) == (status, source)
+    rule = finish_reason if status == "refused" else "no_text"
+    assert status is None or reply.without_answer() == Answer(status=status, rule=rule)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from vqa_client.reports.log_reader import LogReader
 from vqa_client.runs.dry_run import dry_run
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
+from vqa_client.tables.data_file import _read_index
 from vqa_client.tables.inside import MOST_OPEN, open_table, opened_table
 
 __all__ = ["fault_process", "fault_server"]
@@ -150,6 +151,13 @@ def test_lists_of_one_length_are_lists(tmp_path: Path) -> None:
     ]
     with pytest.raises(LookupError, match=r"^'?there is no image 2 in this cell, which has 2'?$"):
         table.image("0:images[2]")
+
+
+def test_places_in_a_file_of_4_gb_have_eight_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text("[{}]")
+    sizes = {4_294_967_295: "I", 4_294_967_296: "Q"}
+    assert {size: _read_index(str(path), "", (size, 0, 0, 0)).starts.typecode for size in sizes} == sizes
 
 
 def test_a_list_of_rows_in_an_object_has_one_of_these_keys(tmp_path: Path) -> None:
