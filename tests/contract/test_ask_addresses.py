@@ -19,6 +19,8 @@ from tests.fakes.words import oracle
 from vqa_client.errors import QuestionFailed
 from vqa_client.images import decide
 from vqa_client.images.decide import fetched
+from vqa_client.settings.declared import AskSettings
+from vqa_client.tasks import registry
 
 
 class Pictures(http.server.BaseHTTPRequestHandler):
@@ -175,3 +177,16 @@ def test_a_dry_run_fetches_nothing(tmp_path: Path, pictures: str, capsys: pytest
     assert ask(path, "http://127.0.0.1:1", "--image_urls", "fetch", "--dry_run") == 0
     assert f"[image 1: {pictures}/1.png]" in capsys.readouterr().out
     assert not Pictures.asked
+
+
+def test_what_changes_questions_or_scores_identifies_a_run(tmp_path: Path) -> None:
+    data = tmp_path / "rows.csv"
+    data.write_text("question,A,B,answer,doc_id\nWhat?,red,blue,A,d\nWho?,red,blue,B,d\n")
+    given: dict[str, Any] = {"benchmark": "ask", "data": data}
+    columns = {"question": "question", "choices": ["A", "B"], "answer": "answer", "document": "doc_id"}
+    plain = registry.find("ask").make(AskSettings(**given))
+    assert (plain.identity, plain.scoring) == ({"columns": columns}, {"score": "choice", "answers": "letter"})
+    changed = registry.find("ask").make(AskSettings(**given, prompt="{question}", image_urls="send", score="exact"))
+    assert changed.identity == {"columns": columns, "prompt": "{question}", "image_urls": "send"}
+    assert changed.scoring == {"score": "exact", "answers": "letter"}
+    assert (plain.unit, plain.version) == ("document", "4")
