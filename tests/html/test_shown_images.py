@@ -64,6 +64,8 @@ def test_an_image_inside_a_file_of_any_size_is_found(tmp_path: Path, place: str)
     assert ImageFiles(run).find(image) == Path(f"{tmp_path / place}#images/b.png")
     shown = embedded(run, tmp_path, EMBEDDED["none"])(image)
     assert (shown.href, shown.note) == ("", "a small picture is left out (--html_images)")
+    shown = embedded(run, tmp_path, EMBEDDED["thumbs"])(image)
+    assert (shown.href, shown.note) == ("", "the file is not where the run found it")
 
 
 def test_names_below_folders_and_pixels_of_an_image_have_a_limit(

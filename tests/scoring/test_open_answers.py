@@ -131,7 +131,7 @@ COUNTS = [
     *((text, None) for text in ("There are not 8 black birds but 9 or 10 white ones, not 7 cats", "3 or 4")),
     *((text, None) for text in ("I don't know", "", "many", "Between 3 and 5 birds.")),
     ("twenty-one", "21"),
-    ("There is one bird.", "1"),
+    *((text, "1") for text in ("There is one bird.", "One bird", "I see one.")),
     ("3.0", "3.0"),
     ("-3", "-3"),
     ("The reply is 1.5 m", "1.5"),
