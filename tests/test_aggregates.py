@@ -40,7 +40,7 @@ def scored(
 
 
 def value(aggregate: Any, questions: Iterable[Scored]) -> float | None:
-    return compute(aggregate, questions).value
+    return compute(aggregate, questions, 4.0).value
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,20 @@ Source: Kott, Journal of Official Statistics 17 (2001). A group that counts as a
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from math import fsum, sqrt
+from math import fsum, isfinite, sqrt
+from numbers import Real
 from typing import Final
 from zlib import crc32
 
 from msgspec import Struct
 
+from vqa_client.errors import UsageError
+from vqa_client.own_code import place_of, shown
 from vqa_client.scoring.statistics import t_quantile
 from vqa_client.types import Question, Record, group_values
 
 PIECES: Final = 100
+_OF: Final = "it takes the sums, or the figures, and returns a number"
 
 
 class Scored(Struct, frozen=True, kw_only=True):
@@ -119,6 +123,8 @@ class Running:
     def figure(self) -> Estimate:
         """The figure of all questions so far; without an interval if that can't be computed or nothing varies."""
         value = self._state.value(None)
+        if value is not None and not 0 <= round(value, 9) <= self._most:
+            raise UsageError(f"it is {value:g}", hint=f"a total is from 0 to its `most`, here {self._most:g}")
         without = [self._state.value(piece) for piece in sorted(self._pieces)]
         values = [value for value in without if value is not None]
         pieces = len(values)
@@ -138,13 +144,29 @@ class _SumsState:
     def __init__(self, aggregate: Sums) -> None:
         self._aggregate = aggregate
         self._sums: dict[int, tuple[float, ...]] = {}
+        self._width = 0
 
     def add(self, scored: Scored, piece: int) -> None:
         adds = self._aggregate.adds(scored)
         if adds is not None:
             before = self._sums.get(piece)
-            added = tuple(map(float, adds))
+            added = self._numbers(adds)
             self._sums[piece] = added if before is None else tuple(a + b for a, b in zip(before, added, strict=True))
+
+    def _numbers(self, adds: Iterable[float]) -> tuple[float, ...]:
+        """What `adds` gave for a question; raises UsageError unless it is as many numbers as for the first one."""
+        try:
+            numbers = () if isinstance(adds, str) else tuple(map(float, adds))
+        except (TypeError, ValueError):
+            numbers = ()
+        self._width = self._width or len(numbers)
+        if len(numbers) != self._width or not numbers:
+            before = ", another number of them than before" if numbers else ""
+            raise UsageError(
+                f"adds{place_of(self._aggregate.adds)} returns {shown(adds)}{before}",
+                hint="return as many numbers for each question, such as (scored.score, 1), or None to leave it out",
+            )
+        return numbers
 
     def value(self, without: int | None) -> float | None:
         left = [sums for piece, sums in sorted(self._sums.items()) if piece != without]
@@ -173,7 +195,11 @@ class _OverState:
         by = self._aggregate.by
         if isinstance(by, str):
             return group_values(scored.question.groups.get(by, ()))
-        return () if (key := by(scored)) is None else (key,)
+        key = by(scored)
+        try:
+            return () if key is None else {key}
+        except TypeError:
+            raise UsageError(f"by{place_of(by)} returns {shown(key)}", hint="return a text or None") from None
 
     def value(self, without: int | None) -> float | None:
         if not self._whole:
@@ -210,8 +236,15 @@ def _state_of(aggregate: Aggregate) -> _State:
 
 
 def _computed(of: Callable[..., float], *values: object) -> float | None:
-    """The figure, None for a share of nothing."""
+    """The figure, None for a share of nothing; raises UsageError if `of` returns no number."""
     try:
-        return of(*values)
+        figure = of(*values)
     except ZeroDivisionError:
         return None
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        raise UsageError(f"of{place_of(of)} can't be called: {error}", hint=_OF) from None
+    if figure is None or (isinstance(figure, Real) and isfinite(figure)):
+        return figure
+    raise UsageError(f"of{place_of(of)} returns {shown(figure)}", hint=_OF)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from vqa_client.aggregates import ALL_RIGHT, MEAN, Aggregate, Combined, Over, Scored, Sums, mean_over, only, only_in
 from vqa_client.errors import UsageError
+from vqa_client.own_code import check_fields, checked_answer, place_of, shown
 from vqa_client.prompt import Prompt, Shots, numbered, template_for
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Write
@@ -23,7 +24,14 @@ from vqa_client.scoring.published.yes_no_readers import pope_yes, yorn
 from vqa_client.scoring.readings import Parse, choice, choice_or_short, short_answer, verbatim, whole_reply, yes_no
 from vqa_client.scoring.reply import READING_VERSION, Reply
 from vqa_client.scoring.short_answers import best_of, equal, relaxed, relaxed_published
-from vqa_client.settings.declared import BenchmarkSettings, ChoicePageSettings, ChoiceSettings, PageSettings
+from vqa_client.settings.declared import (
+    ASKS,
+    READS,
+    BenchmarkSettings,
+    ChoicePageSettings,
+    ChoiceSettings,
+    PageSettings,
+)
 from vqa_client.tables.forms import Beside, ColumnNames, Columns, Form, Home, Join, LeftOut, Picture, Place
 from vqa_client.tables.loading import Tables, tables
 from vqa_client.task import Breakdown, Description, Loaded, Pages, Part, Source, Task
@@ -92,18 +100,6 @@ __all__ = [
 NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-class _Marker(Struct, frozen=True):
-    """The effect of a benchmark's own option, as a mark in its annotation."""
-
-    decides: Literal["asks", "reads"]
-
-
-ASKS: Final = _Marker("asks")
-"""Marks an option that changes what is asked: with another value it is another run."""
-READS: Final = _Marker("reads")
-"""Marks an option that changes how replies are read: with another value, saved replies are scored again."""
-
-
 class Replay(Struct, frozen=True):
     """A reading with a state, such as a random generator: each report starts it again, in the order of the data."""
 
@@ -139,7 +135,8 @@ class Metric(Struct, frozen=True):
         if isinstance(score, Real) and (is_count or 0 <= round(score, 9) <= 1):  # sums may be rounded up
             return float(score)
         raise UsageError(
-            f"the metric {self.name} returns {score!r} for question {question.id!r}", hint="a score is from 0 to 1"
+            f"the metric {self.name} returns {shown(score)} for question {question.id!r}{place_of(self.of)}",
+            hint="return a number from 0 to 1, or None where the question doesn't count",
         )
 
 
@@ -239,6 +236,12 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     version: str = "1"
 
     def __post_init__(self) -> None:
+        check_fields(self, self.name if isinstance(self.name, str) else "")
+        if not self.metrics:
+            raise ValueError(f"{self.name} has no metric")
+        if isinstance(self.answering_metric.read, Replay):
+            raise ValueError(f"{self.name}: a record's answer can't be read by a Replay: name a metric in answers_by")
+        self._prompt()  # raises ValueError for a wrong template
         metrics, totals = [metric.name for metric in self.metrics], [total.name for total in self.totals]
         named = {self.headline, self.answers_by, *(name for total in self.totals for name in total.on)}
         if unknown := named - {"", *metrics, *totals}:
@@ -332,13 +335,11 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         """The answer of a reply in the reading of a metric without a Replay; raises UsageError where it isn't one."""
         if metric.read is not None:
             assert not isinstance(metric.read, Replay), metric.name
-            answer = metric.read(reply, question)
-        else:
-            answer = reply.without_answer() if reply.status else self.parse(reply, question)
-        if isinstance(answer, Answer) and (answer.text is None or isinstance(answer.text, str)):
-            return answer
-        raise UsageError(
-            f"{self.name} reads {answer!r} in the reply to question {question.id!r}", hint="return Answer(text='...')"
+            return checked_answer(metric.read(reply, question), question, metric.read)
+        return (
+            reply.without_answer()
+            if reply.status
+            else checked_answer(self.parse(reply, question), question, self.parse)
         )
 
     def task(
@@ -372,7 +373,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         task = Task(
             name=self.name,
             content=prompt.content,
-            check=prompt.check if prompt.marks else None,
+            check=prompt.check if prompt.needs_check else None,
             system=system_message if isinstance(system_message, str) else "",
             system_of=None if isinstance(system_message, str) else system_message,
             parameters={"max_tokens": prompt.max_tokens} if prompt.max_tokens else {},

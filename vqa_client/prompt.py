@@ -5,12 +5,14 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
 from itertools import count as count_from
 from typing import Final, Literal
 
 from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
+from vqa_client.own_code import named, place_of, shown, text_of
 from vqa_client.types import Content, Question
 
 PLACEHOLDERS = ("question", "choices")
@@ -47,10 +49,17 @@ class Prompt(Struct, frozen=True):
     frame: Callable[[str, Question], str] | None = None
     checked: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for a name in braces that is nearly a placeholder; all other braces stay."""
+        for name in _BARE_NAME.findall(self.text) if isinstance(self.text, str) else ():
+            if name not in PLACEHOLDERS and (near := get_close_matches(name, PLACEHOLDERS, 1, 0.75)):
+                raise ValueError(f"the prompt has {{{name}}}; did you mean {{{near[0]}}}?")
+
     @property
-    def marks(self) -> bool:
-        """Whether a question's marks of images must be checked."""
-        return not self.checked and (self.images == "marked" or not isinstance(self.text, str))
+    def needs_check(self) -> bool:
+        """Whether each question must be checked: for its marks of images, and for what one's own functions return."""
+        has_functions = callable(self.text) or place_of(self.system) or place_of(self.frame)
+        return not self.checked and bool(self.images == "marked" or has_functions)
 
     def content(self, question: Question) -> Content:
         """The prompt's parts in order; the mark of an image that the question doesn't have stays as text."""
@@ -67,8 +76,17 @@ class Prompt(Struct, frozen=True):
         return (*(number for number in images if number not in named), *parts)
 
     def check(self, question: Question) -> None:
-        """Raise DataError where the question names an image that it doesn't have."""
-        filled, count = self._fill(question), len(question.images)
+        """Raise DataError where the question names an image that it doesn't have, UsageError where no text is made."""
+        place = f"the prompt of question {question.id!r}"
+        try:
+            filled = self._fill(question)
+        except Exception as error:
+            raise named(error, place) from error.__cause__
+        parts = filled if isinstance(filled, tuple | list) else (filled,)
+        if not all(isinstance(part, str | int) for part in parts):
+            raise UsageError(f"{place} is {shown(filled)}{place_of(self.frame or self.text)}", hint="return a text")
+        text_of(self.system, question, "the system message")
+        count = len(question.images)
         if isinstance(filled, str):
             numbers = marks_in(filled) if self.images == "marked" else []
         else:
@@ -86,8 +104,6 @@ class Prompt(Struct, frozen=True):
             filled: str | Content = fill(self.text, question=question.text, choices=choices)
         else:
             filled = self.text(question)
-            if not isinstance(filled, str | tuple | list):
-                raise UsageError(f"the prompt of question {question.id!r} is {filled!r}", hint="it must be a text")
         return self.frame(filled, question) if self.frame and isinstance(filled, str) else filled
 
 

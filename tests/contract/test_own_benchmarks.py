@@ -198,7 +198,10 @@ def test_a_file_without_a_benchmark_is_refused(
     assert told in f"{caught.value}; {caught.value.hint}"
 
 
-PARSED = "receipts reads '12.40' in the reply to question 'receipts#0'\nhint: return Answer(text='...')\n"
+PARSED = (
+    "the reading of question 'receipts#0' is '12.40' (receipts.py, line 35)\nhint: return Answer(text='...'), "
+    "or Answer(status='unparsed') where the reply has no answer\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +214,7 @@ PARSED = "receipts reads '12.40' in the reply to question 'receipts#0'\nhint: re
         (
             "best_of(relaxed), ",
             "lambda answer, question: 2, ",
-            "the metric relaxed returns 2 for question 'receipts#0'\nhint: a score is from 0 to 1\n",
+            "returns 2 for question 'receipts#0' (receipts.py, line 36)\nhint: return a number from 0 to 1, or None ",
         ),
         ("best_of(relaxed), ", "lambda answer, question: float('nan'), ", "relaxed returns nan for question"),
         ("best_of(relaxed), ", "lambda answer, question: '1', ", "relaxed returns '1' for question"),
@@ -226,7 +229,7 @@ PARSED = "receipts reads '12.40' in the reply to question 'receipts#0'\nhint: re
         (
             '"{question}\\nReply with the number alone."',
             "lambda question: None",
-            "prompt of question 'receipts#0' is None\nhint: it must be a text\n",
+            "prompt of question 'receipts#0' is None (receipts.py, line 34)\nhint: return a text\n",
         ),
         ('breakdowns=("shop",)', 'headline="exact"', "receipts has no metric or total 'exact'"),
         ('"questions with an answer"', '"", on=("exact",)', "receipts has no metric or total 'exact'"),
@@ -262,6 +265,12 @@ TOTAL = '"answered", Sums(answered, lambda n, of: n / of)'
         ("return scored.answer is not None, 1", "return scored.lost, 1", 2, "scored.lost"),
         (TOTAL, '"shops", mean_over("shop")', 0, "4 questions: every score is 1\n"),
         (TOTAL, '"malls", mean_over("mall")', 0, "totals in which no question counts: malls\n4 questions: every"),
+        (
+            '("shop",)',
+            '("shop", "town")',
+            0,
+            "breakdowns by groups that no question has: town\n4 questions: every score",
+        ),
     ],
 )
 def test_selftest_makes_each_prompt_its_ideal_reply_and_scores_and_the_totals(

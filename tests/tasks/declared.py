@@ -55,13 +55,13 @@ def scored(question: Question, score: float, answer: str | None = None) -> Score
 
 def total(benchmark: str, name: str, questions: Iterable[Scored]) -> float | None:
     """The value of a benchmark's total over these questions."""
-    aggregate = next(each.value for each in benchmark_of(benchmark).totals if each.name == name)
-    return compute(aggregate, questions).value
+    declared = next(each for each in benchmark_of(benchmark).totals if each.name == name)
+    return compute(declared.value, questions, declared.most).value
 
 
-def compute(aggregate: Aggregate, questions: Iterable[Scored]) -> Estimate:
+def compute(aggregate: Aggregate, questions: Iterable[Scored], most: float = 1.0) -> Estimate:
     """The figure of these questions, with its interval."""
-    running = Running(aggregate)
+    running = Running(aggregate, most)
     for scored in questions:
         running.add(scored)
     return running.figure()

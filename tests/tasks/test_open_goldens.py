@@ -120,7 +120,7 @@ def test_mm_vets_means_over_capabilities_are_the_published_ones() -> None:
                 groups = {"capability": tuple(needed), "combination": "+".join(sorted(needed))}
                 questions.append(scored(Question(id=id, text="?", groups=groups), case["scores"][id][run]))
             for each in benchmark_of("mmvet").totals:
-                value = compute(each.value, questions).value
+                value = compute(each.value, questions, each.most).value
                 if value is not None:
                     figures.setdefault(each.name, []).append(value)
             figures.setdefault("total", []).append(compute(MEAN, questions).value or 0)
@@ -201,7 +201,7 @@ def test_mmes_points_add_up_by_task_and_pair() -> None:
             for answer, score in zip(("Yes", "No"), scores, strict=True):
                 row = mme.Row(f"{task}/{number}.png", "x.png", f"Is it {answer}?", answer, task)
                 questions.append(scored(mme.question(row, HERE), score))
-    figures = {each.name: compute(each.value, questions).value for each in benchmark_of("mme").totals}
+    figures = {each.name: compute(each.value, questions, each.most).value for each in benchmark_of("mme").totals}
     assert figures == {"points": 75 + 50 + 200, "perception": 125, "cognition": 200, "accuracy_plus": 0.5}
 
 

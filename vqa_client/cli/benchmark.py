@@ -40,7 +40,7 @@ def run(name: _Name = None, /, *options: OptionWords) -> int:
 def selftest(name: _Name = None, /, *options: OptionWords) -> int:
     """Score each question's ideal reply; prints the questions whose scores are not all 1, with exit code 1.
 
-    It adds up the totals too, and names those in which no question counts.
+    It adds up the totals too, and names those in which no question counts, and groups that no question has.
     """
     from vqa_client.reports.names import first_and_more
     from vqa_client.runs.reopened import selftest as tested
@@ -54,6 +54,8 @@ def selftest(name: _Name = None, /, *options: OptionWords) -> int:
         lines.append(f"and {more:,} more")
     if result.empty_totals:
         lines.append(f"totals in which no question counts: {first_and_more(result.empty_totals, _SHOWN)}")
+    if result.empty_breakdowns:
+        lines.append(f"breakdowns by groups that no question has: {first_and_more(result.empty_breakdowns, _SHOWN)}")
     asked = count(result.total)
     lines.append(f"{len(result.faults):,} of {asked} fail" if result.faults else f"{asked}: every score is 1")
     emit_lines(*lines)

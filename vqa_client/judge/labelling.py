@@ -15,6 +15,7 @@ from vqa_client.judge.kinds import label_and_text
 from vqa_client.judge.loading import JudgedRun, reply_text
 from vqa_client.judge.people import LABELS, key_of, labels_for, put_label, read_sheet
 from vqa_client.log_lines import Key
+from vqa_client.own_code import text_of
 from vqa_client.prompt import choices_text
 from vqa_client.reports.logged_run import read_run
 from vqa_client.types import Question, Record
@@ -85,7 +86,7 @@ class Labelling:
             file = self._images(image)
             self._facts.append(facts_of(image, file, len(self._pictures)))
             self._pictures.append(file.href if len(record.images) <= FEW else file.picture)
-        rubric = self._run.rubric if isinstance(self._run.rubric, str) else self._run.rubric(question)
+        rubric = text_of(self._run.rubric, question, "the rubric")
         references = " / ".join(label_and_text(reference, question) for reference in question.references)
         texts = [question.text, choices_text(question.choices), references]
         return [

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from vqa_client.errors import DataError, UsageError, unreadable
 from vqa_client.judge.kinds import Judged, expected, keys_of, label_and_text, labels_of, prompt_for, variant_of, worth
 from vqa_client.log_lines import Key, run_name
+from vqa_client.own_code import text_of
 from vqa_client.reports.log_reader import JUDGED_BY, LogReader, find_logs, run_file_of
 from vqa_client.runner import judge
 from vqa_client.runs.reopened import Reopened, as_recorded, reopen
@@ -144,7 +145,7 @@ class JudgedRun:
         replies = judged.replies[::-1] if order == "second" else judged.replies
         labels, grades = labels_of(self.kind, judged.question, self.settings.grades), self.settings.grades
         keys = {key: label for key, label in self._keys().items() if label in labels}
-        rubric = self.rubric if isinstance(self.rubric, str) else self.rubric(judged.question)
+        rubric = text_of(self.rubric, judged.question, "the rubric")
         text = prompt_for(self.kind, judged.question, replies, labels, rubric=rubric, grades=grades, keys=keys)
         return Question(
             id=judged.record.question_id,
@@ -212,7 +213,7 @@ class JudgedRun:
     def _ideal_answer(self, question: Question) -> str:
         """The label of the right choice, or the ideal reply."""
         labels = (reference for reference in question.references if reference in question.choices)
-        return next(labels, None) or self.run.benchmark.ideal_reply(question)
+        return next(labels, None) or text_of(self.run.benchmark.ideal_reply, question, "the ideal reply")
 
     def _wrong_answer(self, question: Question, replies: list[Judged]) -> str | None:
         """Another choice, or the right answer of another reply's question, that the rule scores 0 here."""

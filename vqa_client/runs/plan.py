@@ -12,11 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.batch.parts import BatchPart, PartFolder, key_of, keys_of
+from vqa_client.errors import UsageError
 from vqa_client.model_config import ModelSettings
+from vqa_client.own_code import place_of, shown
 from vqa_client.records import RecordLog
 from vqa_client.reports.names import count, first_of
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Pairs, Run, Sample, Write
+from vqa_client.reports.summary import Summary
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile
 from vqa_client.settings.batch import without_keys
@@ -117,6 +120,10 @@ class Plan(Struct, frozen=True, kw_only=True):
 
         path, run = self.paths.dated(file.started), self._run(file)
         summary = self.write(path, run, watched)
+        if not isinstance(summary, Summary):
+            raise UsageError(
+                f"{self.title}: write{place_of(self.write)} returns {shown(summary)}", hint="return a Summary"
+            )
         return Report(
             task=self.task.name,
             folder=self.folder,

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from vqa_client.benchmark import Benchmark
 from vqa_client.errors import DataError, UsageError
 from vqa_client.log_lines import Key, check_run
+from vqa_client.own_code import text_of
 from vqa_client.records import RecordLog
 from vqa_client.reports.log_reader import LogReader, run_file_of
 from vqa_client.runner import read_again
@@ -279,11 +280,15 @@ class ReferenceFault(Struct, frozen=True, kw_only=True):
 
 
 class Tested(Struct, frozen=True, kw_only=True):
-    """The number of questions that were tested, those that failed, and the totals in which no question counts."""
+    """The number of questions that were tested, and those that failed.
+
+    Also the totals in which no question counts, and the fields of breakdowns that no question has.
+    """
 
     total: int
     faults: tuple[ReferenceFault, ...]
     empty_totals: tuple[str, ...]
+    empty_breakdowns: tuple[str, ...]
 
 
 def selftest(settings: RunSettings) -> Tested:
@@ -297,14 +302,20 @@ def selftest(settings: RunSettings) -> Tested:
 
     def ideal_answers() -> Iterator[tuple[Question, Record]]:
         for question in (question for part in parts for question in part.loaded.questions if question.references):
+            if tested.task.check is not None:
+                tested.task.check(question)
             tested.task.content(question)
-            reply = tested.benchmark.ideal_reply(question)
+            reply = text_of(tested.benchmark.ideal_reply, question, "the ideal reply")
             record = Record(question_id=question.id, status="ok", output=reply, cluster=question.cluster)
             yield question, read_again(record, question, tested.task)
 
     total, scores, faults = 0, 0, list[ReferenceFault]()
+    declared = (field for by in tested.task.description.breakdowns for field in (by.field, by.crossed_with) if field)
+    unused = dict.fromkeys(declared)
     for question, record in ideal_answers():
         total += 1
+        for field in unused.keys() & question.groups.keys():
+            del unused[field]
         scores += len(record.parts)
         low = [
             f"{name} is {value:g}" for name, value in record.parts.items() if value < 1 and not name.startswith("n_")
@@ -319,4 +330,4 @@ def selftest(settings: RunSettings) -> Tested:
         raise UsageError(f"no metric of {tested.benchmark.name} returns a score", hint="does its function return one?")
     totals = totals_of(tested.benchmark, ideal_answers) if tested.benchmark.totals else {}
     empty = [name for name, figures in totals.items() if all(figure.value is None for figure in figures.values())]
-    return Tested(total=total, faults=tuple(faults), empty_totals=tuple(empty))
+    return Tested(total=total, faults=tuple(faults), empty_totals=tuple(empty), empty_breakdowns=tuple(unused))

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark, first_reference
 from vqa_client.errors import DataError, UsageError
+from vqa_client.own_code import text_of
 from vqa_client.reports.logged_run import BLIND
 from vqa_client.runs.plan import Plan
 from vqa_client.scoring.stratified import drawn_number
@@ -93,7 +94,7 @@ class Draw:
         examples = [*drawn, *same_text][: self._number]
         if question.variant == BLIND:
             examples = [replace(example, images=()) for example in examples]
-        return tuple((example, self._reply(example)) for example in examples)
+        return tuple((example, text_of(self._reply, example, "the ideal reply")) for example in examples)
 
     def checker(self, plan: Plan) -> Callable[[Question], None]:
         """Returns the check of a question of the plan, which also raises DataError if it has too few examples."""

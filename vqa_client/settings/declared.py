@@ -2,15 +2,27 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from cyclopts import Group, Parameter
+from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import ASKED, DATA, IMAGES, JUDGE, OneModelSettings, RunSettings
 from vqa_client.settings.validation import AtLeast, Several, Switch
 from vqa_client.types import ChoiceMode
 
+
+class _Effect(Struct, frozen=True):
+    """The effect of a benchmark's own option, as a mark in its annotation."""
+
+    decides: Literal["asks", "reads"]
+
+
+ASKS: Final = _Effect("asks")
+"""Marks an option that changes what is asked: with another value it is another run."""
+READS: Final = _Effect("reads")
+"""Marks an option that changes how replies are read: with another value, saved replies are scored again."""
 ALL_PAGES, EVIDENCE, RETRIEVED = "all", "evidence", "retrieved:"
 
 

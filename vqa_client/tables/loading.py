@@ -16,6 +16,7 @@ from msgspec.structs import asdict, replace
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import natural_key, sha256_of
+from vqa_client.own_code import check_fields, line_in, place_of, shown
 from vqa_client.tables.fields import Filler
 from vqa_client.tables.forms import HIDDEN, Beside, Form, Home, Join, LeftOut, Made, Place
 from vqa_client.tables.inside import open_table, split_name
@@ -62,10 +63,12 @@ class _Walk(Struct, frozen=True, kw_only=True):
                     made = self.question(row, Place(file, number, self.split, folder, str(path)))
                     made = [*made] if isinstance(made, Iterable) else (made,)
                     for item in made if checks else ():
-                        _check_types(item)
+                        check_question(item, self.question)
                 except ValueError as error:
                     hint = f"its columns are {', '.join(table.header or cells)}"
-                    raise DataError(f"{path}: row {number + 1}: {error}", hint=hint) from None
+                    raise DataError(
+                        f"{path}: row {number + 1}: {error}{line_in(self.question, error)}", hint=hint
+                    ) from None
                 except Exception as error:
                     error.add_note(f"{path}: row {number + 1}")
                     raise
@@ -83,14 +86,14 @@ class _Walk(Struct, frozen=True, kw_only=True):
         return self.joined[key] | cells
 
 
-def _check_types(made: object) -> None:
+def check_question(made: object, function: object) -> None:
     """Raise ValueError for anything else than a question, and for a field of it that a record can't have."""
     if not isinstance(made, Question | LeftOut):
-        raise ValueError(f"it makes {made!r}, which is not a Question")
+        raise ValueError(f"it makes {shown(made)}, which is not a Question{place_of(function)}")
     try:
         msgspec.convert(asdict(made), type(made))
     except msgspec.ValidationError as error:
-        raise ValueError(f"its {type(made).__name__} has a wrong type: {error}") from None
+        raise ValueError(f"its {type(made).__name__} has a wrong type: {error}{place_of(function)}") from None
 
 
 def _without_hidden(made: Question | LeftOut) -> Question | LeftOut:
@@ -112,6 +115,15 @@ class Tables(Struct, frozen=True, kw_only=True):
     question: Callable[[Any, Place], Made]
     split: str
     choices_only: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, "tables")
+        for form in self.forms:
+            fields = (form.row or self.row).__struct_fields__
+            if unknown := [name for name in form.columns if name not in fields]:
+                raise ValueError(
+                    f"the columns of {form.files!r} name {unknown[0]!r}; the row's fields are {', '.join(fields)}"
+                )
 
     def __call__(self, source: Source) -> list[Part]:
         """Check every row and find every image; raises DataError, which names the row and the field."""

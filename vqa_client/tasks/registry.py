@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
 from vqa_client.errors import DataError, UsageError
+from vqa_client.own_code import place_of, shown, text_of
 from vqa_client.prompt import Prompt
 from vqa_client.reports.names import safe_name
 from vqa_client.settings.declared import (
@@ -34,6 +35,7 @@ from vqa_client.tables.objects import check_object, local_copy, local_folder
 from vqa_client.tables.pictures import is_address, is_object
 from vqa_client.task import Part, Source, Task
 from vqa_client.tasks.listing import declared, of_runs
+from vqa_client.tasks.own_load import parts_of
 
 
 class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
@@ -46,7 +48,11 @@ class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
     sha256: str = ""
 
     def make(self, settings: RunSettings) -> Benchmark:
-        benchmark = self.declared(settings).with_prompt_form(getattr(settings, "prompt_form", ""))
+        benchmark = self.declared(settings)
+        if not isinstance(benchmark, Benchmark):
+            found = f"{self.name}: benchmark{place_of(self.declared)} returns {shown(benchmark)}"
+            raise UsageError(found, hint="return a Benchmark")
+        benchmark = benchmark.with_prompt_form(getattr(settings, "prompt_form", ""))
         mode = settings.choice_mode if isinstance(settings, ChoiceOptions) else "text"
         return benchmark if mode == "text" else benchmark.with_choice_mode(mode)
 
@@ -119,8 +125,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     def parts(self, *, finds_images: bool) -> list[Part]:
         """The parts of the data; images are looked for on request. Raises DataError, or UsageError for no part."""
         source = Source(settings=self.settings, notify=self.notify, finds_images=finds_images)
-        if not (parts := list(self.benchmark.load(source))):
-            raise UsageError(f"{self.benchmark.name} loads no part of its data", hint="its load gives one Part or more")
+        parts = parts_of(self.benchmark, source)
         self._check_orders(parts)
         return parts
 
@@ -131,9 +136,10 @@ class Opened(Struct, frozen=True, kw_only=True):
         if original is None or not given:
             return
         questions = chain.from_iterable(part.loaded.questions for part in parts)
-        for question in (row for row in questions if original(row) != row.id):
-            rotates = f"question {question.id!r} of the data is a rotation of {original(question)!r}"
-            raise DataError(rotates, hint=f"leave {given[0]} out: the data has the choices in every order")
+        for question in questions:
+            if (other := text_of(original, question, "the id without rotation")) != question.id:
+                rotates = f"question {question.id!r} of the data is a rotation of {other!r}"
+                raise DataError(rotates, hint=f"leave {given[0]} out: the data has the choices in every order")
 
     def check_images(self, parts: Iterable[Part]) -> None:
         """Raise DataError where the first image of a part is missing in its store."""
@@ -158,7 +164,11 @@ class Opened(Struct, frozen=True, kw_only=True):
                 f"--output {output} is a file's name, and a folder is needed{several}", hint=f"--output results{one}"
             )
         if benchmark.report_path is not None:
-            return benchmark.report_path(part, config)
+            path = benchmark.report_path(part, config)
+            if not isinstance(path, Path):
+                where = place_of(benchmark.report_path)
+                raise UsageError(f"{benchmark.name}: report_path{where} returns {shown(path)}", hint="return a Path")
+            return path
         assert isinstance(settings, BenchmarkSettings)  # all others name their reports themselves
         return Path(settings.output, f"{safe_name(f'{benchmark.name}_{part}' if part else benchmark.name)}.json")
 
@@ -272,6 +282,7 @@ def find(name: str) -> RegisteredBenchmark:
 _FILE: Final = "_file_"
 """The beginning of the name of a module that is loaded from a user's file."""
 _MEND: Final = "mend the file"
+_PACKAGE: Final = str(Path(__file__).parents[1])
 
 
 def _module_of(path: Path, source: bytes) -> ModuleType:
@@ -299,8 +310,10 @@ def _trace_from(error: Exception, packages: Collection[str]) -> tuple[str, str]:
     at = error.__traceback__
     while at is not None and at.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in packages:
         at = at.tb_next
-    trace = "".join(traceback.format_exception(type(error), error, at)).rstrip()
-    return trace, at.tb_frame.f_code.co_filename if at else ""
+    trace = traceback.TracebackException(type(error), error, at)
+    while len(trace.stack) > 1 and trace.stack[-1].filename.startswith(_PACKAGE):
+        trace.stack.pop()  # our checks of what the code gave
+    return "".join(trace.format()).rstrip(), at.tb_frame.f_code.co_filename if at else ""
 
 
 def _entry(name: str, module: ModuleType, sha256: str = "") -> RegisteredBenchmark:

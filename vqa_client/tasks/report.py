@@ -10,14 +10,16 @@ from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
 from vqa_client.aggregates import Running, Scored, Totals
-from vqa_client.benchmark import Benchmark, Metric, Parse, Replay
+from vqa_client.benchmark import Benchmark, Metric, Parse, Replay, Submission
+from vqa_client.errors import UsageError
 from vqa_client.files import write_json
 from vqa_client.json_stream import write_entries
+from vqa_client.own_code import checked_answer, named, place_of, shown
 from vqa_client.reports.run import common_keys, in_shares
 from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.summary import Summary, summarise, without_scores
-from vqa_client.scoring.reply import kept_completion, reply_from
-from vqa_client.types import Completion, Question, Record
+from vqa_client.scoring.reply import Reply, kept_completion, reply_from
+from vqa_client.types import Answer, Completion, Question, Record
 
 _NOTHING = reply_from(Completion(text=""))
 
@@ -63,8 +65,20 @@ def _write_submission(report: Path, benchmark: Benchmark, totals: "_RunningTotal
     submission = benchmark.submission
     assert submission is not None
     suffix = "json" if submission.form == "list" else "jsonl"
-    entries = (submission.entry(scored) for scored in totals.scored(benchmark.headline_metric))
+    entries = (_entry(benchmark, submission, scored) for scored in totals.scored(benchmark.headline_metric))
     write_entries(report.with_name(f"{report.stem}_submission.{suffix}"), entries, as_list=submission.form == "list")
+
+
+def _entry(benchmark: Benchmark, submission: Submission, scored: Scored) -> Mapping[str, Any]:
+    place = f"{benchmark.name}: the submission's entry, question {scored.question.id!r}"
+    try:
+        entry = submission.entry(scored)
+    except Exception as error:
+        raise named(error, place) from error.__cause__
+    if not isinstance(entry, Mapping):
+        found = f"{place}: it is {shown(entry)}{place_of(submission.entry)}"
+        raise UsageError(found, hint="return a dict of what the test server takes")
+    return entry
 
 
 class _RunningTotals:
@@ -98,8 +112,11 @@ class _RunningTotals:
                     continue
                 if isinstance(metric.read, Replay):
                     replayed[name] = scored.score
-                for running in totals.values():
-                    running.add(scored)
+                for total, running in totals.items():
+                    try:
+                        running.add(scored)
+                    except Exception as error:
+                        raise named(error, f"{self._title(total)}, question {question.id!r}") from error.__cause__
             yield replace(record, parts=record.parts | replayed) if replayed else record
 
     def scored(self, metric: Metric) -> Iterator[Scored]:
@@ -109,7 +126,16 @@ class _RunningTotals:
             yield self._score_record(metric, question, record, readings)[0]
 
     def _start_readings(self) -> dict[str, Parse]:
-        return {name: metric.read.start() for name, metric in self._metrics.items() if isinstance(metric.read, Replay)}
+        readings = {name: metric.read for name, metric in self._metrics.items() if isinstance(metric.read, Replay)}
+        started = {name: replay.start() for name, replay in readings.items()}
+        for name, read in started.items():
+            if not callable(read):
+                raise UsageError(
+                    f"{self._benchmark.name}: start of the metric {name} returns {shown(read)}"
+                    f"{place_of(readings[name].start)}",
+                    hint="return a function of a reply and a question",
+                )
+        return started
 
     def _score_record(
         self, metric: Metric, question: Question, record: Record, readings: Mapping[str, Parse]
@@ -132,10 +158,18 @@ class _RunningTotals:
         metric = self._metrics[name]
         if name in readings:
             reply = reply_from(kept_completion(record)) if record.output is not None else _NOTHING
-            return readings[name](reply, question).text
+            return self._replayed(name, readings[name], reply, question).text
         if metric.read is self._benchmark.answering_metric.read or record.output is None:
             return record.answer
         return self._benchmark.answer(metric, reply_from(kept_completion(record)), question).text
+
+    def _replayed(self, name: str, read: Parse, reply: Reply, question: Question) -> Answer:
+        try:
+            return checked_answer(read(reply, question), question, read)
+        except Exception as error:
+            raise named(
+                error, f"{self._benchmark.name}: the metric {name}, question {question.id!r}"
+            ) from error.__cause__
 
     @cached_property
     def _scores(self) -> dict[str, dict[str, float]]:
@@ -153,8 +187,14 @@ class _RunningTotals:
         figures: Totals = {}
         for name, totals in self._totals.items():
             for total, running in totals.items():
-                figures.setdefault(total, {})[name] = running.figure()
+                try:
+                    figures.setdefault(total, {})[name] = running.figure()
+                except Exception as error:
+                    raise named(error, self._title(total)) from error.__cause__
         return figures
+
+    def _title(self, total: str) -> str:
+        return f"{self._benchmark.name}: the total {total}"
 
 
 def _content(benchmark: Benchmark, run: Run, summary: DeclaredSummary) -> dict[str, Any]:
