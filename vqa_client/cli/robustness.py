@@ -20,11 +20,9 @@ from vqa_client.cli.varied_tables import of_pool
 from vqa_client.corrupted_copies import METADATA, CopyPlan, describe, expected_bytes, joined, make, plan
 from vqa_client.errors import OutputError, UsageError
 from vqa_client.files import check_output, write_json
-from vqa_client.html.shown_images import ImageFiles
 from vqa_client.images.corruptions.table import PROFILES
 from vqa_client.parallel import in_processes
 from vqa_client.plots import CONTACT_SHEET, contact_sheet, draw, needs_extra
-from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.names import count
 from vqa_client.reports.robustness.evaluation import FoundRun, content, write_evaluation
 from vqa_client.runs.robustness import notes_on, read_runs
@@ -179,6 +177,9 @@ def _draw_sheet(settings: PlotSettings, runs: Sequence[FoundRun]) -> tuple[list[
 
 def _first_image(run: FoundRun) -> Path | None:
     """The file of the run's first image; None if it is no longer there, and for a run of result files."""
+    from vqa_client.html.shown_images import ImageFiles  # `run` and `generate` find no image again
+    from vqa_client.reports.logged_run import read_run
+
     if not run.path.is_file():
         return None
     logged = read_run(run.path)
