@@ -33,23 +33,20 @@ class ChoiceReply:
         """The labels of the choice whose text the reply begins with, and its end; () and 0 without one."""
         return self.texts.at_start(self.folded)
 
+    def is_spoken(self, match: re.Match[str]) -> bool:
+        """Whether the matched letter is in lower case and without brackets, as a word is."""
+        start, end = match.span("label")
+        return match["label"].islower() and self.text[start - 1] != "(" and self.text[end : end + 1] != ")"
 
-def is_spoken(reply: ChoiceReply, match: re.Match[str]) -> bool:
-    """Whether the matched letter is in lower case and without brackets, as a word is."""
-    start, end = match.span("label")
-    return match["label"].islower() and reply.text[start - 1] != "(" and reply.text[end : end + 1] != ")"
+    def is_label(self, match: re.Match[str], *, offset: int = 0, alone: bool = False) -> bool:
+        """Whether the matched letter is a label."""
+        token = self.tokens.get(offset + match.end("label"))
+        return token is not None and (token.means_alone if alone else token.means)
 
-
-def is_label(reply: ChoiceReply, match: re.Match[str], *, offset: int = 0, alone: bool = False) -> bool:
-    """Whether the matched letter is a label."""
-    token = reply.tokens.get(offset + match.end("label"))
-    return token is not None and (token.means_alone if alone else token.means)
-
-
-def own_end(reply: ChoiceReply, end: int) -> int:
-    """Where the text of its choice ends that follows the label at `end`; `end` if none follows."""
-    token = reply.tokens.get(end)
-    return token.own_end if token else end
+    def own_end(self, end: int) -> int:
+        """Where the text of its choice ends that follows the label at `end`; `end` if none follows."""
+        token = self.tokens.get(end)
+        return token.own_end if token else end
 
 
 class Found(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, is_label, is_spoken, own_end
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found
 from vqa_client.scoring.choices.grammar import (
     BEST,
     CONNECTION,
@@ -180,7 +180,7 @@ def _marked(reply: ChoiceReply) -> Iterator[Declaration]:
     for mark in deque(_MARKED.finditer(reply.text), maxlen=DECLARATIONS_READ):
         start, end = mark.span(1)
         label = reply.patterns.bare.match(reply.text, start, end)
-        if label and is_label(reply, label):
+        if label and reply.is_label(label):
             yield _with_joined_labels(reply, label, "marked")
         elif labels := reply.texts.start_of(mark[1].lower()).labels or reply.texts.of_value(mark[1].lower()):
             yield Declaration(at=start, end=end, labels=labels, rule="marked text")
@@ -240,8 +240,8 @@ def _linked_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
         match = reply.patterns.linked[cue.name].match(reply.text, start)
         if not match or _denied(reply, end, match.end("fill")):
             return None
-        spoken = cue.alone and not cue.subject and is_spoken(reply, match)
-        if not spoken and is_label(reply, match, alone=cue.alone):
+        spoken = cue.alone and not cue.subject and reply.is_spoken(match)
+        if not spoken and reply.is_label(match, alone=cue.alone):
             hedged = _HEDGE.search(reply.text, end, match.start("label")) is not None
             return _with_joined_labels(reply, match, "hedge" if hedged else cue.name, weak=cue.weak or hedged)
         start = match.end()
@@ -251,7 +251,7 @@ def _linked_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
 def _bare_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
     """A label right after the cue."""
     match = reply.patterns.bare.match(reply.text, end)
-    if not match or is_spoken(reply, match) or not is_label(reply, match, alone=True):
+    if not match or reply.is_spoken(match) or not reply.is_label(match, alone=True):
         return None
     return _with_joined_labels(reply, match, cue.name)
 
@@ -292,7 +292,7 @@ def _label_before(reply: ChoiceReply, at: int, end: int) -> Declaration | None:
     if not match or _HYPOTHETICAL.match(reply.lower, end) or _BAD_FILL.search(match["tail"]):
         return None
     offset = at - len(before)
-    if refuted(match["head"]) or not is_label(reply, match, offset=offset):
+    if refuted(match["head"]) or not reply.is_label(match, offset=offset):
         return None
     word = reply.lower[at:end]
     if word in reply.texts.spelled and reply.texts.cover(reply.lower, offset + match.start("label"), end, word):
@@ -324,10 +324,10 @@ def _lone_labels(reply: ChoiceReply) -> Iterator[Declaration]:
 def _with_joined_labels(reply: ChoiceReply, match: re.Match[str], rule: str, *, weak: bool = False) -> Declaration:
     """The declared label with those joined to it: "A and C", "A/B", "A, B"."""
     labels, at = [reply.written[match["label"]]], match.start("label")
-    end = own_end(reply, match.end("label"))
+    end = reply.own_end(match.end("label"))
     while more := reply.patterns.further.match(reply.text, end):
         label = reply.written[more["label"] or more["spaced"]]
-        after = own_end(reply, more.end())
+        after = reply.own_end(more.end())
         several = len(labels) > 1 or ("," not in more[0] and _OF_BOTH.match(reply.text, after))
         subject = rule == "conclusion" and several and EXCLUDED.match(reply.text, after)
         if not (more["spaced"] or subject or _ENDS.match(reply.text, after)):

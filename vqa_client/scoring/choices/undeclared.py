@@ -4,7 +4,7 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, RuleResult, own_end
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, RuleResult
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import SENTENCE_END, WORD
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
@@ -88,7 +88,7 @@ def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool
 def leading_label(reply: ChoiceReply) -> RuleResult:
     """The only label at the start of a line; if all labels are, they repeat the question's list."""
     lines = [line for line in reply.patterns.leading.finditer(reply.text) if _is_separated(reply, line)]
-    if not lines or _lists_labels(reply, own_end(reply, lines[0].end())):
+    if not lines or _lists_labels(reply, reply.own_end(lines[0].end())):
         return None
     labels = [reply.written[line["label"]] for line in lines]
     distinct, concluding = set(labels), _is_choice(reply, lines[-1])
@@ -109,7 +109,7 @@ def _lists_labels(reply: ChoiceReply, start: int) -> bool:
         (_JOINING.fullmatch(line, 0, match.start()) and _is_offered(reply, start + match.end()))
         or _KEY.match(line, match.end())
         or (_ITEM.match(line, match.end()) and line[: match.start()].rstrip().endswith(_ITEM_ENDS))
-        or own_end(reply, start + match.end()) > start + match.end()
+        or reply.own_end(start + match.end()) > start + match.end()
         for match in reply.patterns.labels.exact.finditer(line)
     )
 
@@ -229,7 +229,7 @@ def not_denied(reply: ChoiceReply) -> RuleResult:
         return None
     rests = {}
     for item in items:
-        label, end = reply.written[item["label"]], own_end(reply, item.end())
+        label, end = reply.written[item["label"]], reply.own_end(item.end())
         rests[label] = reply.lower[end : line_end(reply.lower, end)]
     left = [label for label, rest in rests.items() if not _DENIES.search(rest)]
     judged = len(items) == len(rests) and all(map(WORD.search, rests.values()))
