@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+Item = TypeVar("Item")
 KV_FULL = 0.9
 """From this share, a server's KV cache counts as full."""
 
@@ -106,8 +107,12 @@ def time_of(sessions: Sequence[Mapping[str, Any]]) -> float:
 
 def read_start(session: Mapping[str, Any]) -> Start | None:
     """A start's figures; None if the run file lacks them, as those of other programs do."""
+    return _read(session, Start)
+
+
+def _read(value: Any, kind: type[Item]) -> Item | None:
     try:
-        return msgspec.convert(session, Start, strict=False)
+        return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError:
         return None
 
@@ -237,10 +242,7 @@ def grown_latency(session: Mapping[str, Any]) -> list[str]:
 
     The first quarter is a cold server's. Too few replies give no sentence.
     """
-    try:
-        quarters = msgspec.convert(session.get("quarters"), list[Quarter], strict=False)
-    except msgspec.ValidationError:
-        return []
+    quarters = _read(session.get("quarters"), list[Quarter]) or []
     if len(quarters) != 4 or any(quarter.replies < LEAST_REPLIES or quarter.latency_s <= 0 for quarter in quarters[1:]):
         return []
     early, middle, late = quarters[1:]
@@ -264,10 +266,7 @@ def _size_growth(early: Quarter, late: Quarter) -> float:
 
 def grown_memory(session: Mapping[str, Any]) -> list[str]:
     """A sentence for each server whose process is known to have grown by at least half and by at least a GiB."""
-    try:
-        servers = msgspec.convert(session.get("server_metrics", ()), list[ServerFigures], strict=False)
-    except msgspec.ValidationError:
-        return []
+    servers = _read(session.get("server_metrics"), list[ServerFigures]) or []
     pairs = [(server.address, *server.memory_bytes) for server in servers if server.memory_bytes]
     return [
         f"The process of {address} grew from {first / 1e9:.1f} to {last / 1e9:.1f} GB during the run."
