@@ -205,21 +205,14 @@ def _repeated_questions(pairs: Pairs, scores: RepeatScores, *, comparable: bool)
         }
 
 
-Differences = dict[str, Difference]
-"""The paired differences of neighbouring forms, by names such as "all - evidence"."""
-
-
 def write_page_forms(path: Path, run: Run, pairs: Pairs) -> VariedSummary:
-    """Write the accuracy of each form, and its paired difference from the form before."""
+    """Write the accuracy of each form, and its paired difference from the form before, named "all - evidence"."""
     scores = scores_by_form(records for _, records in by_question(pairs))
-    differences_of: Differences = {}
-    for before, after, both in neighbours(scores):
-        if between := difference(both):
-            differences_of[f"{after} - {before}"] = between
-    summary = summarised(pairs)
-    differences = {name: in_points(of) for name, of in differences_of.items()}
+    between = {f"{after} - {before}": difference(both) for before, after, both in neighbours(scores)}
+    figures, summary = {name: of for name, of in between.items() if of}, summarised(pairs)
+    differences = {name: in_points(of) for name, of in figures.items()}
     write_json(path, head(run) | {"by_pages": by_variant(summary), "differences": differences} | rest(run, summary))
-    return VariedSummary(**asdict(summary), figures=differences_of)
+    return VariedSummary(**asdict(summary), figures=figures)
 
 
 FormScores = Mapping[str, Mapping[str, tuple[float, str]]]
