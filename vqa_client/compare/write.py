@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from vqa_client.compare.figures import FULL_MARKS, Compared, Comparison, GroupDifference, compare
+from vqa_client.compare.figures import Compared, Comparison, GroupDifference, compare
 from vqa_client.compare.matching import Matched, Pair
 from vqa_client.compare.sections import sentence, tests
 from vqa_client.compare.sides import Kept, Side, label_sides, read_sides
@@ -108,10 +108,10 @@ def _gap(
 
 def _comparison(number: int, of: Comparison, matched: Matched) -> dict[str, Any]:
     """What the template shows of one comparison; cells of the square are counts of full marks with their links."""
-    own, ways = of.own(matched), {True: "right", False: "not"}
-    full = [(pair.a.score >= FULL_MARKS, pair.b.score >= FULL_MARKS) for pair in own]
+    own, exact, ways = of.own(matched), of.mcnemar, ("right", "not")
     square = [
-        [(full.count((a, b)), state_link(**{"side.0": ways[a], f"side.{number}": ways[b]})) for b in ways] for a in ways
+        [(n, state_link(**{"side.0": a, f"side.{number}": b})) for b, n in zip(ways, counts, strict=True)]
+        for a, counts in zip(ways, ((exact.both, exact.only_a), (exact.only_b, exact.neither)), strict=True)
     ]
     gaps: dict[str, list[PairedGap]] = {}
     for group in (*of.variants, *of.groups):
