@@ -42,6 +42,7 @@ def images(tmp_path: Path) -> Path:
     Image.fromarray(drawn(32, 48)).save(folder / "val" / "page 2.png")
     (folder / "notes.txt").write_text("no image")
     (folder / ".hidden.png").write_bytes(b"")
+    shutil.copytree(folder / "val", folder / ".hidden")
     return folder
 
 

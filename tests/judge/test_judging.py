@@ -250,7 +250,7 @@ def test_the_order_of_judges_does_not_matter_even_if_one_never_decides(
         name: run.config(name, fault_server(judge, models=(name,)).base_url)
         for name, judge in {
             "one": answer(honest),
-            "two": on_judgements("VERDICT: correct"),
+            "two": on_judgements(lambda asked: f"VERDICT: {'unclear' if 'land 4?' in asked.prompt else 'correct'}"),
             "mute": on_judgements("VERDICT: unclear"),
         }.items()
     }
@@ -262,9 +262,9 @@ def test_the_order_of_judges_does_not_matter_even_if_one_never_decides(
     assert reports[0] == reports[1]
     found = run.found("correct")
     assert [each["judge"]["name"] for each in found["verdicts"]] == ["mute", "one", "two", "majority"]
-    assert counts(found, -1) == (8, 4, 0)  # right where both say so; a tie elsewhere
+    assert counts(found, -1) == (7, 5, 0)  # right where both say so; a tie elsewhere
     assert found["verdicts"][-1]["accuracy"] == 1
-    assert found["pairs"]["one - two"]["n"] == 12
+    assert found["pairs"]["one - two"]["n"] == 11, "where both decide"
     assert found["fleiss"] is None
 
 

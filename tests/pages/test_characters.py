@@ -1,8 +1,12 @@
+import sys
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pages.typefaces import FONTS
-from vqa_client.pages.fonts import TAB, UNDRAWN, is_blank, prepare
+from vqa_client.pages.fonts import TAB, UNDRAWN, _cjk, chain, is_blank, prepare
 
 
 def test_what_is_invisible_goes_and_is_counted() -> None:
@@ -21,6 +25,18 @@ def test_what_no_font_has_is_replaced_and_counted() -> None:
 def test_what_fonts_have_in_private_areas_is_no_character_of_a_text() -> None:
     every = "".join(map(chr, range(0xE000, 0xF900)))
     assert prepare(every, FONTS).missing == dict.fromkeys(every, 1)
+
+
+def test_a_font_of_ones_own_may_draw_private_characters(tmp_path: Path) -> None:
+    pymupdf_fonts = pytest.importorskip("pymupdf_fonts", reason="needs the extra `render`")
+    own = tmp_path / "own.ttf"
+    own.write_bytes(pymupdf_fonts.myfont("fimo"))
+    assert prepare("\ue000", chain(str(own), "chinese")).missing == {}
+
+
+def test_without_its_package_a_chinese_face_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "noto_cjk_sans_otc", None)
+    assert _cjk.__wrapped__("chinese") == ()
 
 
 def test_marks_of_direction_are_neither_removed_nor_missing() -> None:

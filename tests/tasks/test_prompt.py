@@ -233,6 +233,8 @@ def test_a_template_without_the_question_is_refused() -> None:
         template.check("Choose: {choices}")
     way_out = "write {question} and {choices} where the texts belong; '{question}' is the shortest template"
     assert caught.value.hint == way_out
+    with pytest.raises(UsageError, match=rf": '{'w' * 60}'$"):
+        template.check("w" * 61)
 
 
 FORMS = {"lmms-eval": "lmms_eval", "VLMEvalKit": "vlmevalkit", "official": "official"}
