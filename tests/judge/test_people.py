@@ -209,6 +209,10 @@ def test_a_judge_at_chance_gives_no_corrected_accuracy_and_full_agreement_has_an
     sheet, given = run.root / "labels.csv", ["judge", str(run.log), "--labels", str(run.root / "labels.csv")]
     for says, last_weight, figure, told in (
         (lambda n: n % 4 < 2, 1, "corrected accuracy", "- (hardly better than chance)"),
+        (lambda n: n in (0, 1, 3, 5, 7), 1, "sensitivity", "80.0 ("),  # calls 1, 3, 5 and 7 right
+        (lambda n: n in (0, 1, 3, 5, 7), 1, "specificity", "71.4 ("),  # rejects 2, 4, 6, 8 and 10
+        (lambda n: n in (0, 1, 3, 5, 7), 1, "agreement", "75.0 ("),
+        (lambda n: n in (0, 1, 3, 5, 7), 1, "corrected accuracy", "41.7"),
         (lambda n: n % 2 == 1, 1, "agreement", "100.0 (61.0-100.0)"),  # of six clusters
         (lambda n: n % 2 == 1, 6, "agreement", "100.0 (43.4-100.0)"),  # two replies of one cluster weigh as much as 12
     ):
