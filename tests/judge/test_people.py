@@ -213,6 +213,7 @@ def test_a_judge_at_chance_gives_no_corrected_accuracy_and_full_agreement_has_an
         (lambda n: n in (0, 1, 3, 5, 7), 1, "specificity", "71.4 ("),  # rejects 2, 4, 6, 8 and 10
         (lambda n: n in (0, 1, 3, 5, 7), 1, "agreement", "75.0 ("),
         (lambda n: n in (0, 1, 3, 5, 7), 1, "corrected accuracy", "41.7"),
+        (lambda n: n in (0, 1, 3, 5, 7), 1, "of the rule", "58.3 ("),  # it calls none right
         (lambda n: n % 2 == 1, 1, "agreement", "100.0 (61.0-100.0)"),  # of six clusters
         (lambda n: n % 2 == 1, 6, "agreement", "100.0 (43.4-100.0)"),  # two replies of one cluster weigh as much as 12
     ):
