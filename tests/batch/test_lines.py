@@ -122,6 +122,7 @@ CALLS = [
     (413, "no", RequestRefused, "a new batch: HTTP 413: no", MEGABYTES),
     (400, "file too large", RequestRefused, "a new batch: HTTP 400: file too large", MEGABYTES),
     (404, "no such batch", RequestRefused, "batch b1: HTTP 404: no such batch", GONE),
+    (503, "slow", Unreachable, "batch b2: HTTP 503: slow", ""),
     (0, "lost", Unreachable, "a new batch: lost", ""),
     (400, "no", RequestRefused, "the upload of f.jsonl: HTTP 400: no", ""),
     (403, "no", RequestRefused, "the server's files: HTTP 403: no", CODES[403].hint),
@@ -148,7 +149,8 @@ async def test_a_failed_call_is_transient_or_refused_with_a_hint(
         client = openai.AsyncOpenAI(api_key="none", base_url="http://gpu/v1", max_retries=0, http_client=http)
         service = Service(client, Endpoint(httpx2.URL("http://gpu/v1"), wire, {}), "24h")
         calls: dict[str, Callable[[], Awaitable[object]]] = {
-            "batch": lambda: service.look("b1"),
+            "batch b1": lambda: service.look("b1"),
+            "batch b2": lambda: service.cancel("b2"),
             "file": lambda: service.fetch("f1", Path("nowhere")),
             "the upload": lambda: service.upload(Path(__file__), "f.jsonl"),
             "the server's files": service.check,
