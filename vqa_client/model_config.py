@@ -133,7 +133,7 @@ def names_config(text: str) -> bool:
     """Whether a text names a config, or nearly does; else it is a model's name at a server."""
     names = [path.stem for path in shipped("config").glob("*.json")]
     path = Path(os.path.expanduser(text))
-    return path.suffix == ".json" or path.is_file() or bool(difflib.get_close_matches(text, names, n=1))
+    return path.suffix == ".json" or path.is_file() or bool(difflib.get_close_matches(text, names))
 
 
 def _find(config: str) -> Path:
@@ -145,7 +145,7 @@ def _find(config: str) -> Path:
     if path.name == config and named.is_file():
         return named
     names = sorted(p.stem for p in folder.glob("*.json"))
-    near = difflib.get_close_matches(config, names, n=1)
+    near = difflib.get_close_matches(config, names)
     near = [f"{config}.json"] if Path(f"{config}.json").is_file() else near
     guess = f"did you mean {near[0]}? " if near else ""
     if path.is_dir():
@@ -165,7 +165,7 @@ def _refuse_unknown(config: Any, block: str, origin: str) -> None:
     unknown = next((key for key in config if key not in known), None) if isinstance(config, dict) else None
     if unknown is None:
         return
-    near = difflib.get_close_matches(unknown, known, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(unknown, known, cutoff=0.4)
     guess = f"did you mean {near[0]}? " if near else ""
     key = f"{block}.{unknown}" if block else unknown
     raise UsageError(f"the config {origin} has an unknown key {key!r}", hint=f"{guess}known keys: {', '.join(known)}")

@@ -120,7 +120,7 @@ def parse_all(texts: tuple[str, ...]) -> tuple[Perturbation, ...]:
 def _read(text: str, parameter: _Parameter, word: str) -> Value:
     value = parameter.read(word)
     if value is None:
-        near = difflib.get_close_matches(word, parameter.choices, 1, 0.4) if isinstance(parameter, _Choice) else []
+        near = difflib.get_close_matches(word, parameter.choices, cutoff=0.4) if isinstance(parameter, _Choice) else []
         hint = f"did you mean {near[0]}?" if near else ""
         raise UsageError(
             f"--perturbation {text!r}: the {parameter.name} is {word!r}; it must be {parameter.wanted}", hint=hint
@@ -129,7 +129,7 @@ def _read(text: str, parameter: _Parameter, word: str) -> Value:
 
 
 def _nearest(kind: str) -> str:
-    near = difflib.get_close_matches(kind, _KINDS, 1, 0.4)
+    near = difflib.get_close_matches(kind, _KINDS, cutoff=0.4)
     return (f"did you mean {_form(near[0])}? " if near else "") + f"it may be {HELP}"
 
 

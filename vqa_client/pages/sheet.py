@@ -54,7 +54,7 @@ def chosen(pages: Sequence[str], names: Sequence[str], limit: int) -> list[str]:
 def _page_named(pages: Sequence[str], name: str) -> str:
     matches = [page for page in pages if page == name] or [page for page in pages if page.startswith(name)]
     if not matches:
-        near = difflib.get_close_matches(name, pages, 1, 0.0)
+        near = difflib.get_close_matches(name, pages, cutoff=0.0)
         raise UsageError(f"--page {name!r}: no page of that name", hint=f"the nearest is {near[0]}" if near else "")
     return matches[0]
 

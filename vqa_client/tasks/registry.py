@@ -272,7 +272,7 @@ def find(name: str) -> RegisteredBenchmark:
     module = known.module if known is not None else of_runs().get(name)
     if module is not None:
         return _entry(name, importlib.import_module(module))
-    near = difflib.get_close_matches(name, declared(), 1)
+    near = difflib.get_close_matches(name, declared())
     hint = f"did you mean {near[0]}? " if near else ""
     if os.path.exists(name):
         hint = f"`vqa-client ask {name}` asks your own questions; "

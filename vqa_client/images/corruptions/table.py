@@ -142,7 +142,7 @@ def named(name: str) -> Corruption:
     key = known_name(name)
     if key in CORRUPTIONS:
         return CORRUPTIONS[key]
-    nearest = get_close_matches(key, CORRUPTIONS, 1)
+    nearest = get_close_matches(key, CORRUPTIONS)
     hint = f"did you mean {nearest[0]}?" if nearest else f"one of {', '.join(CORRUPTIONS)}"
     raise UsageError(f"there is no corruption {name!r}", hint=hint)
 
