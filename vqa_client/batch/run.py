@@ -8,12 +8,11 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
-
 from vqa_client.batch.asking import LineForm, Results, note_repeated, parts_of, read_results
 from vqa_client.batch.parts import BatchPart, PartFolder, PartSize, PartWriter, key_in, key_of, keys_of
 from vqa_client.batch.service import ENDED, TOKEN_LIMIT, Batch, RequestRefused, Service, Unreachable
 from vqa_client.errors import QuestionFailed, ServerUnusable
+from vqa_client.progress import Progress
 from vqa_client.reports.names import count
 from vqa_client.settings.batch import BatchSettings
 from vqa_client.types import Question, Record
@@ -24,14 +23,6 @@ MOST_COMPLAINTS = 3
 """As many of a refused file's faults are named."""
 PAUSES_S = (1.0, 5.0, 25.0, 125.0)
 """Pauses between attempts at a step, if the server can't be reached."""
-
-
-class Listener(Struct, frozen=True, kw_only=True):
-    """Gets the notes, the progress of the batches, and the records of a run."""
-
-    note: Callable[[str], None]
-    show: Callable[[str], None]
-    keep: Callable[[Record], None]
 
 
 class BatchRun:
@@ -52,12 +43,13 @@ class BatchRun:
         unfinished: Sequence[BatchPart],
         settings: BatchSettings,
         service: Service,
-        listener: Listener,
+        progress: Progress,
+        keep: Callable[[Record], None],
     ) -> None:
         self._title, self._questions, self._waiting = title, questions, waiting
         self._form, self._parts, self._settings = form, parts, settings
         self._limits = PartSize(settings.batch_bytes, settings.batch_lines)
-        self._service, self._listener, self._unfinished = service, listener, unfinished
+        self._service, self._unfinished, self._progress, self._keep_record = service, unfinished, progress, keep
         self._open: dict[int, BatchPart] = {}
         self._pending: deque[BatchPart] = deque()
         self._seen: dict[int, Batch] = {}
@@ -87,8 +79,8 @@ class BatchRun:
                 return
             if self._cancelled or round >= rounds:
                 break
-            self._listener.note(f"{count(left, 'question')} not answered: asked again ({round + 1} of {rounds})")
-        self._listener.note(f"{count(left, 'question')} not answered: the same command without --batch asks online")
+            self._note(f"{count(left, 'question')} not answered: asked again ({round + 1} of {rounds})")
+        self._note(f"{count(left, 'question')} not answered: the same command without --batch asks online")
 
     async def _round(self, round: int) -> int:
         """One round; returns how many questions have no record after it. With --no_wait it ends instead of waiting."""
@@ -135,7 +127,7 @@ class BatchRun:
 
     def _left_out(self, question: Question, failure: QuestionFailed) -> None:
         """Leave a question to the next start, since its image is changing."""
-        self._listener.note(f"{question.id} is left out: {failure}")
+        self._note(f"{question.id} is left out: {failure}")
         self._recorded.add(key_of(question))
 
     async def _submit(self, part: BatchPart) -> bool:
@@ -151,7 +143,7 @@ class BatchRun:
         self._open[part.number] = part
         until = clock(datetime.now() + timedelta(hours=self._settings.batch_hours))
         size = f"{count(len(part.ids), 'question')}, {part.size_bytes / 1e6:,.1f} MB"
-        self._listener.note(f"batch {part.batch_id}: {size}, ends by {until}")
+        self._note(f"batch {part.batch_id}: {size}, ends by {until}")
         return True
 
     async def _step_with_retries(self, part: BatchPart) -> None:
@@ -186,7 +178,7 @@ class BatchRun:
         message = f"part {part.number}: the account's limit of waiting tokens is reached; it is sent later"
         if not self._open:
             message += "; if nothing else of yours waits there, it is too large: batch cancel, then fewer --batch_lines"
-        self._listener.note(message)
+        self._note(message)
 
     async def _check(self, part: BatchPart) -> Counter[str]:
         """Check a batch, and read it if it has ended; counts its questions without a record by reason."""
@@ -198,7 +190,7 @@ class BatchRun:
             if batch.status != "failed":
                 return await self._read(part, batch)
         except Unreachable as error:
-            self._listener.note(f"{error}; waiting")
+            self._note(f"{error}; waiting")
             return Counter()
         if batch.over_token_limit:
             self._postpone(part)
@@ -219,7 +211,7 @@ class BatchRun:
             break
         left += Counter({"without a result": max(0, len(part.ids) - results.total)})
         reasons = [f"{count:,} {reason.replace('batch_', '')}" for reason, count in left.items() if count]
-        self._listener.note(f"batch {batch.id}: {batch.status}" + (f"; {', '.join(reasons)}" if reasons else ""))
+        self._note(f"batch {batch.id}: {batch.status}" + (f"; {', '.join(reasons)}" if reasons else ""))
         self._cancelled |= batch.status == "cancelled"
         self._parts.save(part, state="read", results=list(batch.results))
         self._seen.pop(part.number, None)
@@ -229,22 +221,23 @@ class BatchRun:
         return left
 
     async def _keep_results(self, part: BatchPart, results: Results) -> Counter[str]:
-        self._parts.set_aside(results.damaged, self._listener.note, damaged=True)
-        note_repeated(results, self._listener.note)
+        self._parts.set_aside(results.damaged, self._note, damaged=True)
+        note_repeated(results, self._note)
         return await read_results(
             results,
             self._waiting(),
             self._form,
             self._keep,
             of=self._questions,
-            aside=partial(self._parts.set_aside, note=self._listener.note),
+            aside=partial(self._parts.set_aside, note=self._note),
             attempts=part.round,
             later=part.round < self._settings.batch_rounds,
         )
 
     def _keep(self, question: Question, record: Record) -> None:
         self._recorded.add(key_of(question))
-        self._listener.keep(record)
+        self._progress.asking()
+        self._keep_record(record)
 
     async def _tidy(self, part: BatchPart) -> None:
         """Delete a part's files at the server, which have its images, and here; those that can't be deleted expire."""
@@ -280,7 +273,11 @@ class BatchRun:
         open_now = ", ".join(f"{number:,} {status}" for status, number in kinds.items())
         done = f"{sum(batch.done for batch in batches):,} of {asked:,} questions done"
         later = [f"{len(self._pending):,} more to be sent"] if self._pending else []
-        self._listener.show("; ".join([*((f"batches: {open_now}", done) if open_now else ()), *later]))
+        self._progress.serving("; ".join([*((f"batches: {open_now}", done) if open_now else ()), *later]))
+        self._progress.pulse(0.0)
+
+    def _note(self, text: str) -> None:
+        self._progress.note(f"{self._title}: {text}")
 
 
 def clock(time: datetime) -> str:

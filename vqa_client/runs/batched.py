@@ -20,7 +20,7 @@ from vqa_client.batch.parts import (
     refuse_open,
     run_digest,
 )
-from vqa_client.batch.run import BatchRun, Listener, clock
+from vqa_client.batch.run import BatchRun, clock
 from vqa_client.batch.service import ENDED, Service, open_service
 from vqa_client.client.body import Dialect, RequestTemplate
 from vqa_client.client.session import Session, addressed, named_model, open_session
@@ -78,7 +78,8 @@ class Batches:
                     unfinished=plan.unfinished_parts(),
                     settings=settings,
                     service=service,
-                    listener=self._listener(keep),
+                    progress=self._stage.progress,
+                    keep=keep,
                 )
                 await run.ask(self._file.sessions[-1].setdefault("batches", []))
 
@@ -150,20 +151,20 @@ class Batches:
 
     async def _take_over(self, paths: Sequence[Path], form: LineForm, keep: Callable[[Record], None]) -> int:
         """Keep a record of each waiting question that has a result in these files; returns their number."""
-        listener, kept = self._listener(keep), list[str]()
-        aside = partial(self._parts.set_aside, note=listener.note)
+        kept, aside = list[str](), partial(self._parts.set_aside, note=self._note)
 
         def keeps(question: Question, record: Record) -> None:
             kept.append(question.id)
-            listener.keep(record)
+            self._stage.progress.asking()
+            keep(record)
 
         with Results(paths) as results:
             aside(results.damaged, damaged=True)
-            note_repeated(results, listener.note)
+            note_repeated(results, self._note)
             of = self._plan.loaded.questions
             left = await read_results(results, self._waiting(), form, keeps, of=of, aside=aside)
         if left:
-            listener.note(f"{count(left.total(), 'question')} without an answer: {', '.join(left)}")
+            self._note(f"{count(left.total(), 'question')} without an answer: {', '.join(left)}")
         return len(kept)
 
     def _serverless_form(self) -> LineForm:
@@ -174,19 +175,6 @@ class Batches:
 
     def _note(self, text: str) -> None:
         self._stage.progress.note(f"{self._plan.title}: {text}")
-
-    def _listener(self, keep: Callable[[Record], None]) -> Listener:
-        progress = self._stage.progress
-
-        def kept(record: Record) -> None:
-            progress.asking()
-            keep(record)
-
-        def show(text: str) -> None:
-            progress.serving(text)
-            progress.pulse(0.0)
-
-        return Listener(note=self._note, show=show, keep=kept)
 
     def _name_counter(self) -> Callable[[str], None]:
         """Counts the model names in replies, those of earlier starts included; a new name is noted once."""
