@@ -4,6 +4,8 @@ A failed question is not an error but a record with a status. These errors end a
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,6 +53,15 @@ def forbidden(error: OSError) -> DataError:
 def unreadable(path: "str | os.PathLike[str]", error: OSError, hint: str = "") -> DataError:
     """Say why a data file can't be read; a missing right has its own hint."""
     return DataError(read_fault(path, error), hint=_RIGHT if isinstance(error, PermissionError) else hint)
+
+
+@contextmanager
+def reading(path: "str | os.PathLike[str]", hint: str = "") -> Iterator[None]:
+    """Raise the error of `unreadable` if a data file can't be read in this block."""
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(path, error, hint) from None
 
 
 def read_fault(path: "str | os.PathLike[str]", error: OSError) -> str:

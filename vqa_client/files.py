@@ -216,6 +216,15 @@ def unwritable(path: str | os.PathLike[str], error: OSError) -> OutputError:
     return OutputError(f"can't write {os.fspath(path)}: {reason}", hint="choose another --output" if fault else ROOM)
 
 
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise the error of `unwritable` if a file can't be written in this block."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
 def check_output(folder: Path) -> None:
     """Raise OutputError where nothing can be written in an output folder, before anything is made for it."""
     if reason := obstacle(folder):

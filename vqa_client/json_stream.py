@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Self, TypeVar
 
-from vqa_client.files import BUFFER_BYTES, encode, indented, replacing, unwritable
+from vqa_client.files import BUFFER_BYTES, encode, indented, replacing, unwritable, writing
 
 Source = TypeVar("Source")
 
@@ -28,11 +28,9 @@ class _Spool:
         self._path = path
         self._separator = b""
         folder = Path(os.path.realpath(path)).parent
-        try:
+        with writing(path):
             folder.mkdir(parents=True, exist_ok=True)
             self._file = tempfile.TemporaryFile(dir=folder, buffering=BUFFER_BYTES)  # noqa: SIM115  closed on exit
-        except OSError as error:
-            raise unwritable(path, error) from error
 
     def _add(self, encoded: bytes) -> None:
         try:

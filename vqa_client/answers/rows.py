@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeVar
 
 import msgspec
 
-from vqa_client.errors import UNDECODABLE, DataError, unreadable
+from vqa_client.errors import UNDECODABLE, DataError, reading, unreadable
 from vqa_client.log_lines import records_in
 from vqa_client.not_json import fault
 from vqa_client.tables.delimited import separator_of
@@ -87,12 +87,10 @@ def json_rows(path: str | os.PathLike[str], row_type: type[Row], unread: list[in
         rows = decode_json(path, text, list[row_type])  # type: ignore[valid-type]
         yield from ((f", item {number}", row) for number, row in enumerate(rows, 1))
         return
-    try:
+    with reading(path):
         for number, line in _records(path, unread) if is_log(path) else lines(path):
             where = f", line {number}"
             yield where, decode_json(path, line, row_type, where=where)
-    except OSError as error:
-        raise unreadable(path, error) from None
 
 
 def _records(path: str | os.PathLike[str], unread: list[int]) -> Iterator[tuple[int, bytes]]:

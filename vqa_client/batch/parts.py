@@ -18,7 +18,7 @@ from vqa_client.client.body import Body
 from vqa_client.client.failures import Verdict, codes_of, error_message, excerpt
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import UNDECODABLE, QuestionFailed, UsageError
-from vqa_client.files import BUFFER_BYTES, replacing, unwritable
+from vqa_client.files import BUFFER_BYTES, replacing, writing
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD
 from vqa_client.reports.names import count
 from vqa_client.types import Completion, Image, Question, Request
@@ -237,13 +237,10 @@ class PartFolder:
         """Save unmatched results, or damaged lines, each once, in a file beside the folder."""
         if aside := list(lines):
             path = self.folder.with_suffix(".damaged.jsonl" if damaged else ".unmatched.jsonl")
-            try:
-                with path.open("ab+") as file:
-                    file.seek(0)
-                    kept = {hashlib.sha256(line).digest() for line in file}
-                    file.writelines(line for line in aside if hashlib.sha256(line).digest() not in kept)
-            except OSError as error:
-                raise unwritable(path, error) from error
+            with writing(path), path.open("ab+") as file:
+                file.seek(0)
+                kept = {hashlib.sha256(line).digest() for line in file}
+                file.writelines(line for line in aside if hashlib.sha256(line).digest() not in kept)
             what = count(len(aside), "damaged result" if damaged else "result")
             note(f"{what}{'' if damaged else ' without a question of this run'}: saved in {path.name}")
 
@@ -344,10 +341,8 @@ class PartWriter:
             )
         if not self._sizes.fits(size_bytes):
             yield from self.end()
-        try:
+        with writing(self._unfinished_path):
             self._write(line_pieces(custom_id, body))
-        except OSError as error:
-            raise unwritable(self._unfinished_path, error) from error
         self._ids.append(custom_id)
         self._sizes.add(size_bytes)
 
@@ -366,13 +361,11 @@ class PartWriter:
         """Finish the file and yield its part, if it has a line."""
         if not self._ids or self._file is None:
             return
-        try:
+        with writing(self._unfinished_path):
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
             self._unfinished_path.replace(self._parts.input(self._number))
-        except OSError as error:
-            raise unwritable(self._unfinished_path, error) from error
         number, ids, size_bytes = self._number, self._ids, self._sizes.size_bytes
         self._number, self._file, self._ids, self._sizes = number + 1, None, [], Sizes(self._limits)
         name = self._parts.new_name(number)

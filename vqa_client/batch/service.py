@@ -14,7 +14,7 @@ from vqa_client.batch.parts import URL
 from vqa_client.client.endpoint import Endpoint, tls_context
 from vqa_client.client.failures import CODES, error_message, excerpt
 from vqa_client.errors import ServerUnusable
-from vqa_client.files import unwritable
+from vqa_client.files import writing
 from vqa_client.settings.run import RunSettings
 from vqa_client.shipped import importing
 
@@ -128,10 +128,8 @@ class Service:
         """Download a file; raises OutputError if the disk is full."""
         with self._calling(f"file {file_id}"):
             async with self._patient.files.with_streaming_response.content(file_id) as response:
-                try:
+                with writing(path):
                     await response.stream_to_file(path)
-                except OSError as error:
-                    raise unwritable(path, error) from error
 
     async def delete(self, file_id: str) -> None:
         """Delete a file, if it exists."""

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from msgspec import Struct
 
-from vqa_client.errors import DataError, unreadable
+from vqa_client.errors import DataError, reading
 from vqa_client.files import natural_key
 from vqa_client.tables.objects import ListedObject, objects_in
 from vqa_client.tables.pdf_pages import page_count
@@ -183,11 +183,8 @@ def entries(folder: Path) -> Iterator[os.DirEntry[str] | ListedObject]:
     if is_address(folder):
         yield from (entry for entry in objects_in(url_of(folder)) if not entry.name.startswith(_HIDDEN))
         return
-    try:
-        with os.scandir(folder) as entries:
-            yield from (entry for entry in entries if not entry.name.startswith(_HIDDEN))
-    except OSError as error:
-        raise unreadable(folder, error, "give the folder with the page images") from None
+    with reading(folder, "give the folder with the page images"), os.scandir(folder) as entries:
+        yield from (entry for entry in entries if not entry.name.startswith(_HIDDEN))
 
 
 def _is_folder(entry: os.DirEntry[str] | ListedObject) -> bool:

@@ -4,7 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vqa_client.errors import unreadable
+from vqa_client.errors import reading
 from vqa_client.images.corruptions.codec import AppliedCorruption, corrupted, decoded, needs_extra
 from vqa_client.images.corruptions.table import CORRUPTIONS, FOURTEEN, Profile
 from vqa_client.plots.style import WIDTH_IN, figure, save, styled, titled
@@ -28,11 +28,8 @@ def contact_sheet(image: Path, folder: Path, *, profile: Profile, seed: int) -> 
     Raises DataError if the file can't be read, QuestionFailed if it is not an image, UsageError if a package is
     missing, OutputError if a file can't be written.
     """
-    try:
-        with open_image(str(image)) as file:
-            data = file.read()
-    except OSError as error:
-        raise unreadable(image, error, "give another --image") from None
+    with reading(image, "give another --image"), open_image(str(image)) as file:
+        data = file.read()
     needs_extra()
     with styled():
         sheet, tile = _sheet(data, profile=profile, seed=seed, path=str(image))

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from vqa_client.errors import UNDECODABLE, DataError, unreadable
+from vqa_client.errors import UNDECODABLE, DataError, reading, unreadable
 from vqa_client.files import FileState, state_of
 from vqa_client.not_json import TOKEN, byte_of, fault, without_nan
 
@@ -101,10 +101,8 @@ def _id_note(record: bytes) -> str:
 
 
 def _open_file(path: str) -> BufferedReader:
-    try:
+    with reading(path):
         return open(path, "rb")
-    except OSError as error:
-        raise unreadable(path, error) from None
 
 
 def read_index(path: str | os.PathLike[str], key: str = "") -> DataFile:

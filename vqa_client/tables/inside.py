@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 from urllib.parse import urlsplit
 
-from vqa_client.errors import DataError, unreadable
+from vqa_client.errors import DataError, reading
 from vqa_client.files import FileState, state_of
 from vqa_client.tables.pdf_pages import PdfPages, document_of, page_in_cell
 from vqa_client.tables.pictures import is_address
@@ -43,11 +43,8 @@ def open_table(path: Path, records: str = "", header: tuple[str, ...] = ()) -> T
     """
     if header:
         return _delimited(path, header)
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-    except OSError as error:
-        raise unreadable(path, error) from None
+    with reading(path), path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
     if head.startswith(b"PAR1"):
         from vqa_client.tables.parquet_table import ParquetTable
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vqa_client.errors import UNDECODABLE, DataError, unreadable
+from vqa_client.errors import UNDECODABLE, DataError, reading
 from vqa_client.not_json import fault
 from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, Table
 
@@ -91,10 +91,8 @@ class TarTable(Table):
 
     @contextmanager
     def _file(self) -> Iterator[int]:
-        try:
+        with reading(self.path):
             descriptor = os.open(self.path, os.O_RDONLY)
-        except OSError as error:
-            raise unreadable(self.path, error) from None
         try:
             yield descriptor
         finally:

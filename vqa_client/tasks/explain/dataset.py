@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from vqa_client.benchmark import Metric
-from vqa_client.errors import UNDECODABLE, DataError, UsageError, unreadable
+from vqa_client.errors import UNDECODABLE, DataError, UsageError, reading
 from vqa_client.not_json import fault
 from vqa_client.scoring.reply import Reply
 from vqa_client.task import Loaded
@@ -264,10 +264,8 @@ def _read_rows(path: Path, row_type: type[AnyRow]) -> tuple[list[tuple[str, AnyR
     The id is the record's key in the file; in a list, the id in the record, else its index from 0. A repeated id gets
     the suffix "#2", "#3" and so on. Raises DataError that names the file and the record.
     """
-    try:
+    with reading(path, _HINT):
         data = path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error, _HINT) from None
     rows: dict[str, AnyRow] = {}
     for index, (key, record) in enumerate(_records(path, data.removeprefix(_BOM))):
         row = _decode(path, repr(key) if key else str(index + 1), record, row_type)
