@@ -281,7 +281,7 @@ def test_a_terminal_shows_the_sentence_both_accuracies_every_test_the_largest_gr
     runs = [
         [
             record(
-                f"q{n}", score=float(n % 2 != side or n < 3), groups={"kind": f"k{n % 14}", "word type": "xy"[n % 2]}
+                f"q{n}", score=float(n % 2 != side or n < 3), groups={"kind": f"k{n % 14}", "word_type": "xy"[n % 2]}
             )
             for n in range(30)
         ]

@@ -209,7 +209,8 @@ def test_missing_and_unknown_answers_are_counted_and_named(case: Case) -> None:
         assert f"1 question ({lost}) without a prediction, not scored (--missing wrong counts them)" in notes
         assert report.left_out["no_prediction"] == (lost,)
         assert (report.summary.overall.total, report.summary.overall.accuracy) == (len(known), 1)
-        wrong = case.score(path, missing="wrong", fresh=True)
+        wrong = case.score(path, notes, missing="wrong", fresh=True)
+        assert f"1 question ({lost}) without a prediction, counted as wrong" in notes
         assert wrong.summary.overall.accuracy == pytest.approx(len(known) / len(rows))
         assert run_command(["rescore", str(wrong.log)]) == 0
 

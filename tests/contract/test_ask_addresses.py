@@ -190,3 +190,9 @@ def test_what_changes_questions_or_scores_identifies_a_run(tmp_path: Path) -> No
     assert changed.identity == {"columns": columns, "prompt": "{question}", "image_urls": "send"}
     assert changed.scoring == {"score": "exact", "answers": "letter"}
     assert (plain.unit, plain.version) == ("document", "4")
+    data = tmp_path / "rows.jsonl"
+    data.write_text(
+        '{"question": "Who?", "answer": "x"}\n{"question": "What?", "answer": "A", "choices": ["a", "b"]}\n'
+    )
+    mixed = registry.find("ask").make(AskSettings(benchmark="ask", data=data, score="exact"))
+    assert "choice, or exact without choices" in [metric.says for metric in mixed.metrics]
