@@ -56,6 +56,27 @@ def test_a_page_leaves_out_the_options_that_the_command_does_not_use(
     assert (shown - options, hidden & options) == (set(), set())
 
 
+ASKING = "Server, Request, Run, Questions, Images, Batch"
+DIVIDED = "Limits, Several processes or machines, Dry run"
+
+
+@pytest.mark.parametrize(
+    ("words", "titles"),
+    [
+        (["ask"], f"Arguments, Data, Columns, {ASKING}, Judge, {DIVIDED}"),
+        (["robustness", "run", "--task", "pope"], f"Corruptions, Data, {ASKING}, Judge, {DIVIDED}"),
+        (["judge"], f"Arguments, Judgement, People, {ASKING}, {DIVIDED}"),
+        (["render"], "Data, Style, Run"),
+        (["report"], "Parameters, Forms"),
+    ],
+)
+def test_the_options_of_a_page_are_in_groups_with_these_titles(
+    words: list[str], titles: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command([*words, "--help"]) == 0
+    assert ", ".join(re.findall(r"^╭─ (.+?) ─", capsys.readouterr().out, re.MULTILINE)) == titles
+
+
 def helped(cache: Path, *words: str, version: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:
     environment = os.environ | {"XDG_CACHE_HOME": str(cache), **variables}
     code = f"import vqa_client.version as of\nof.__version__ = {version!r} or of.__version__\n" + (

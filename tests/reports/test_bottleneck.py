@@ -30,6 +30,8 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         "its event loop came 90 ms late on average and used but 10 % of a core (the whole client 10 %)). "
         "Other work on this machine leaves it too little; fewer workers or another machine help.",
     ),
+    (start(at_server=31, client={"loop_cpu": 0.85}), "client CPU", "its event loop used 85 % of a core"),
+    (start(at_server=31, client={"loop_late_s": 0.05}), "client CPU", "came 50 ms late on average and used but 10 %"),
     (start(at_server=31, client={"loop_late_s": 2.5}), "client CPU", "came 2500 ms late"),
     (
         start(preparing=20, at_server=12),

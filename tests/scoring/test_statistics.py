@@ -48,6 +48,10 @@ def test_wilson_matches_printed_values() -> None:
         assert wilson(successes / n, n) == pytest.approx((low, high), abs=5e-5)
 
 
+def test_the_bounds_of_a_share_are_shares() -> None:
+    assert all(wilson(0.0, n)[0] == 0.0 and wilson(1.0, n)[1] == 1.0 for n in range(1, 300))
+
+
 def test_t_quantiles_match_printed_values() -> None:
     assert [round(t_quantile(0.95, df), 3) for df in (1, 2, 5, 30, 120)] == [12.706, 4.303, 2.571, 2.042, 1.980]
 

@@ -26,7 +26,7 @@ def suite(name: str, /, settings: SuiteSettings) -> int:
     path, entries = read_suite(name)
     beside = path.parent if name.endswith(".toml") else Path()  # a shipped suite has no data next to it
     root = settings.data or beside
-    runs = settings_of(settings, entries, partial(_parse_entry, path), root, sys.argv[1:])
+    runs = settings_of(settings, entries, partial(_parse_entry, path), root, sys.argv)
     return evaluate_several(runs, partial(_finish, settings, path.stem))
 
 
