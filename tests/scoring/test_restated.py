@@ -38,7 +38,7 @@ ANSWERED = [
     ("What is the sum of 2 and 3?", "2 + 3 = 5", "5"),
     ("What is the total?", "The total appears to be 40.", "40."),
     ("What is the animal?", "The animal is not a dog, but a cat.", "a cat."),
-    ("What is the animal?", "The animal isn't a dog; it's a cat.", ""),
+    ("What is the animal?", "The animal isn't a dog; it's a cat.", "a cat."),
     ("Quelle est la valeur en 2015 ?", "La valeur en 2015 est 23,5.", "23,5."),
     ("¿Cuál es el valor en 2015?", "El valor en 2015 es 23,5.", "23,5."),
     ("Is the car red?", "The car is red.", ""),

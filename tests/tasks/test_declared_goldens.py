@@ -100,6 +100,10 @@ FORMS = (
         ("Answer: Blue", "Blue"),
         ("14\n\n**Explanation:** 6 bars and 8 bars.", "14"),
         ("Answer: 13\nNo, wait.\nAnswer: 14", "14"),
+        ("The answer is 13. Actually, the answer is 14.", "14"),
+        ("Sorry, the answer is 14.", "14"),
+        *((text, "Blue") for text in ("- Blue", "正解は Blue です。", "答えはBlueです。理由は色です。")),
+        ("- 14", "- 14"),
         ("It shows 14 bars", "It shows 14 bars"),
         ("Blue.", "Blue"),
         ("14.", "14"),
@@ -197,6 +201,8 @@ def test_a_short_answer_is_what_is_declared_last(reply: str, answer: str) -> Non
         ("What color is the man's shirt?", "The man is wearing a blue shirt.", "blue"),
         ("What color is the man's shirt?", "The man is wearing black pants and a blue shirt.", "blue"),
         ("What color is the man's shirt?", "The man's shirt is not blue; it is red.", "red"),
+        ("What color is the man's shirt?", "The man's shirt isn't blue; it's red.", "red"),
+        ("What is the name of the company?", 'The name is "Acme", located in Rome.', "Acme"),
         ("What color is the seahorse?", "The seahorse is yellow and orange.", "yellow and orange"),
         ("What is the dog's hat for?", "The dog's hat is for Christmas.", "Christmas"),
         ("Who signed the letter?", "R. J. Reynolds signed the letter.", "R. J. Reynolds"),
@@ -260,44 +266,6 @@ def test_a_sentence_stays_whole_where_a_reference_is_one() -> None:
     reply = "There are 3 dogs."
     question = Question(id="1", text="How many dogs are there?", references=("3 dogs", reply))
     assert judge(Completion(text=reply, finish_reason="stop"), question, task_of("okvqa"))[0].text == "There are 3 dogs"
-
-
-@pytest.mark.parametrize(
-    ("asked", "reply", "answer"),
-    [
-        ("Is there a dog in the image?", "There is a dog in the image.", "yes"),
-        ("Is there a dog in the image? Please answer yes or no.", "There is a dog in the image.", "yes"),
-        ("Is there a dog in the image?", "There is a dog.", "yes"),
-        ("Is there a dog in the image?", "There is a dog house in the image.", None),
-        ("Is there a dog in the image?", "I can see a dog near the tree.", "yes"),
-        ("Is there a dog in the image?", "The image shows a dog house.", None),
-        ("Is there a dog in the image?", "1. A tail: yes.\n2. Ears: no.\n\nFinal answer: No", "no"),
-        ("Is there a dog in the image?", "The answer is yes.\nWait, no.", "no"),
-        ("Is there a dog in the image?", "There is a cat in the image.", None),
-        ("Is there a dog in the image?", "There may be a dog in the image.", None),
-        ("Is there a dog?", "There is a dog house.", None),
-        ("Is there a dog?", "There is no dog.", "no"),
-        ("Is there a dog in the image?", "I can't see a dog in the image.", "no"),
-        ("Is there a dog in the image?", "I'm sorry, but I can't assist with that.", "refused"),
-        ("Is there a dog in the image?", "No, I can't see any dog in the image.", "no"),
-        ("Is the cat bigger than the dog?", "The dog is bigger than the cat.", None),
-        ("Is the cat bigger than the dog?", "The cat is bigger than the dog.", "yes"),
-        ("Is the man wearing a helmet?", "The man is wearing a helmet and gloves.", "yes"),
-        ("Is it day or night?", "It is day.", None),
-        ("Is there no dog?", "There is a dog.", None),
-        ("Is the cat bigger than the dog?", "The cat (5 kg) is bigger than the dog (4 kg).", "yes"),
-        *(("Is it red?", reply, "yes") for reply in ("It is.", "Y", "y.")),
-        *(("Is it red?", reply, "no") for reply in ("It isn't.", "N")),
-        ("Is it red?", "Yes. Wait, there is none. So the answer is no.", "no"),
-        ("Is it red?", "Yes. Hmm, actually that is a bag; therefore, no.", "no"),
-        ("Is it red?", "No. On second thought, there is one, so yes.", "yes"),
-        *(("Is it red?", reply, None) for reply in ("Y axis", "N = 5", "It is what it is")),
-    ],
-)
-def test_a_statement_of_what_is_asked_is_a_yes(asked: str, reply: str, answer: str | None) -> None:
-    question = Question(id="1", text=asked, references=("yes",))
-    said = judge(Completion(text=reply, finish_reason="stop"), question, task_of("pope"))[0]
-    assert (said.text or said.status) == (answer or "unparsed")
 
 
 @pytest.mark.parametrize(

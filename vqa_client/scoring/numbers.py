@@ -1,36 +1,33 @@
 """Read a number, a list of numbers or a formula from a reply; an unclear reply stays unread.
 
 `number` tries in this order: the whole reply, if it is a number; what the reply declares ("the answer is 14"); the
-only bold number; the number of its conclusion ("So there are 14"); a total ("14 in total"); the number of what the
-question counts ("14 birds", for "How many birds ..."); a sum with its parts ("14: 9 here and 5 there") and counting
-aloud; the only number of the reply; a first sentence that is only a number; the only number of the last sentence. In a
-sentence with "=", the number after it counts. Numbers may be words. A number that the question has ("in 2015") isn't
-the answer.
+only bold number; the number of its conclusion ("So there are 14"); a total ("14 in total"); that of the part that the
+question asks for ("9 of them are red"); that of what the question counts ("14 birds", for "How many birds ..."); a sum
+with its parts ("14: 9 here and 5 there") and counting aloud; that there are none ("2 dogs and no birds"); the only
+number of the reply; a first sentence that is only a number; the only number of the last sentence. In a sentence with
+"=", the number after it counts. Numbers may be words. A number that the question has ("in 2015") isn't the answer.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
 
+from vqa_client.scoring import counts
 from vqa_client.scoring.choices.grammar import RATHER
+from vqa_client.scoring.counts import ASKS, NUMBER, numbers_in
 from vqa_client.scoring.denials import NOT, NOT_THAT, denied_before
 from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.number_words import SPELLED, value_of, with_dozens_and_fractions
-from vqa_client.scoring.patterns import TRIES, in_ascii_digits, lazily
+from vqa_client.scoring.patterns import TRIES, in_ascii_digits
 from vqa_client.scoring.readings import choice, ratio_in, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.strict.containment import SPACED_THOUSANDS
 from vqa_client.types import Answer, Question
 
-_NUMBER = re.compile(
-    r"(?<![A-Za-zÀ-ÖØ-öø-ԯＡ-Ｚａ-ｚ\d_.,/第])(?<!\d:)(?<!第 )(?:(?<![\d)%] )(?<!\b[A-Za-z] )-)?"
-    r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?:/\d+)?(?![\d/]|[.,:]\d|-?(?!(?:[ckm]m|[km]g|ml|kcal|lbs?|ft|oz|mph)\b)[A-Za-z_]"
-    r"| ?(?:[万萬亿億만억]|千(?![克米瓦])|番目|번째))"
-)
-"""Not part of a name ("A5") or a time, not a Chinese, Japanese or Korean ordinal, and not before such a scale."""
 _DECORATION = re.compile(r"\*{1,3}|`|\\[()\[\]]|\$|\\text\b|[{}]|^[ \t]*(?:#{1,6}|[-•])[ \t]+", re.MULTILINE)
 _NAMED = re.compile(
     r"(?:\A(?!(?:[02-9]|1\d)[.)] (?:There|The|I|It|This|These|They)\b)|(?<=\n))[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)"
@@ -47,16 +44,11 @@ _DECLARED = re.compile(
 _TOTAL = re.compile(
     r"\btotal(?: number| count| amount)?(?: of [a-z ]{1,40}?)?\"?(?: is| are|:| =| of)*:? (-?\d[\d,.]*)"
     r"|(?<![\d,.])(-?\d[\d,.]*)(?: [a-z]{1,20}){0,4},? (?:in total|altogether|in all|overall)\b"
-    rf"|(?:共[计計]?|合[计計])有?[:：]? ?({_NUMBER.pattern})",
+    rf"|(?:共[计計]?|合[计計])有?[:：]? ?({NUMBER.pattern})",
     re.IGNORECASE,
 )
-_COUNTS = re.compile(r"\b(?:how many|number of|count(?: of)?(?: all)?(?: the)?)\s([a-z' -]{1,60})", re.IGNORECASE)
-_NOT_NAMES: Final = frozenset(
-    {"are", "is", "do", "does", "did", "can", "were", "was", "have", "has", "in", "on", "at", "of", "that", "which"}
-    | {"with", "there", "you", "will", "would", "the"}
-)
 _IN_QUESTION = re.compile(
-    rf"\b(?:in|during|from|since|after|before|until|above|below|over|under|than|exceeding) {_NUMBER.pattern}",
+    rf"\b(?:in|during|from|since|after|before|until|above|below|over|under|than|exceeding) {NUMBER.pattern}",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -72,32 +64,36 @@ _NONE = re.compile(
     r"|photo|figure|graph|chart|table)\b)[^.\d]{0,60}\.?",
     re.IGNORECASE,
 )
-_COMPARES: Final = frozenset({"more", "fewer", "less"})
 _ONE = re.compile(
     r"\b(is|has|have|only|just|exactly) one\b(?! (?:of|number|answer|way|thing|value|option|choice|possib\w+)\b)",
     re.IGNORECASE,
 )
 _TWICE = re.compile(r"(?<![\d,.])(\d[\d,.]{0,20}) \(\1\)")
-_MOST_NUMBERS: Final = 1000
+_MOSTNUMBERS: Final = 1000
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
 _CONCLUDES = re.compile(
     r"(?:so|therefore|thus|hence|overall|finally|altogether|in (?:total|conclusion|all))\b", re.IGNORECASE
 )
+_SO = re.compile(
+    r",? (?:so|therefore|thus|hence),? (?:it|there|that(?:'s| is| makes)|this|the|we|i|he|she)\b"
+    r"(?:[^.;\n]|\.(?=\d))*[.!]?\s*\Z",
+    re.IGNORECASE,
+)
 _IS = re.compile(r"=|\b(?:is|are|was|were)\b")
 _RANGE = re.compile(
-    rf"\bbetween {_NUMBER.pattern} and {_NUMBER.pattern}|{_NUMBER.pattern} (?:or|to) {_NUMBER.pattern}"
-    rf"|(?<![\w.,/=+*^|-])(?<![=+*/^] )(?!-){_NUMBER.pattern}"
-    rf"(?:%?(?:-| ?– ?)[$€£]?{_NUMBER.pattern}){{1,9}}(?![\w/^]| ?[-–=+*/^])",
+    rf"\bbetween {NUMBER.pattern} and {NUMBER.pattern}|{NUMBER.pattern} (?:or|to) {NUMBER.pattern}"
+    rf"|(?<![\w.,/=+*^|-])(?<![=+*/^] )(?!-){NUMBER.pattern}"
+    rf"(?:%?(?:-| ?– ?)[$€£]?{NUMBER.pattern}){{1,9}}(?![\w/^]| ?[-–=+*/^])",
     re.IGNORECASE,
 )
 _FROM_TO = re.compile(r"(?<![\w.,/=+*^-])(?<![-=+*/^] )(\d{1,6})%? - [$€£]?(\d{1,6})(?![\w/^]|[.,]\d| ?[-–=+*/^])")
 _NO: Final = rf"(?:\bnot|n't|{NOT})"
 _CORRECTED = re.compile(
-    rf"{_NO} ?(?:\w{{1,9}} |是)?{_NUMBER.pattern}(?P<of> [^\W\d]{{1,20}})?(?:[,，]? ?{RATHER}|;) ?"
-    rf"(?={_NUMBER.pattern}(?(of)(?:(?P=of)\b|(?! ?[^\W\d]))))"
-    rf"|(?P<meant>{_NUMBER.pattern}(?P<things> [^\W\d]{{1,20}})?),? \(?"
-    rf"(?:(?:and|but|y) {_NO}|(?!no\b){_NO}|rather than|instead of) {_NUMBER.pattern}(?:(?P=things)\b)?\)?(?=[.,;!]|\Z)"
-    rf"|{_NUMBER.pattern}[^\W\d]{{0,4}} ?{NOT_THAT}[,、]? ?(?={_NUMBER.pattern})",
+    rf"{_NO} ?(?:\w{{1,9}} |是)?{NUMBER.pattern}(?P<of> [^\W\d]{{1,20}})?(?:[,，]? ?{RATHER}|;) ?"
+    rf"(?={NUMBER.pattern}(?(of)(?:(?P=of)\b|(?! ?[^\W\d]))))"
+    rf"|(?P<meant>{NUMBER.pattern}(?P<things> [^\W\d]{{1,20}})?),? \(?"
+    rf"(?:(?:and|but|y) {_NO}|(?!no\b){_NO}|rather than|instead of) {NUMBER.pattern}(?:(?P=things)\b)?\)?(?=[.,;!]|\Z)"
+    rf"|{NUMBER.pattern}[^\W\d]{{0,4}} ?{NOT_THAT}[,、]? ?(?={NUMBER.pattern})",
     re.IGNORECASE,
 )
 """A denied number beside the right one: "not 8 but 9", "9, not 8"; in "8, no 9" the second one may be right."""
@@ -106,10 +102,21 @@ _TAKES_BACK = re.compile(
     re.IGNORECASE,
 )
 """Begins a sentence that corrects the number before it."""
+_CORRECTS = re.compile(
+    rf"(?<=[.!?…\n]){_TAKES_BACK.pattern}[\s,.:;–—-]*"
+    r"(?:(?:no|wait|actually|sorry|it(?:'s| is)|there (?:are|is|were)|i (?:see|count|can see)|that(?:'s| is|)"
+    r"|make (?:it|that)|(?:it |that |this )?should be|the (?:answer|count|number|total)(?: is| should be)"
+    r"|only|about|really)[\s,]+){0,4}"
+    rf"(?P<number>{NUMBER.pattern})(?=[.,;!]|\s*\Z|(?: [a-z]+)? [a-z]{{3,}}s?[.!]?\s*\Z)",
+    re.IGNORECASE,
+)
+"""A sentence that gives another number than the one before it."""
 _FORMULA_ALONE = re.compile(r"\W{0,9}\$[^$\n]+\$\W{0,9}")
 _IN_FORMULA = re.compile(r"(?<=\$)[^$\n]{1,80}(?=\$)|(?<=\\\()[^()\n]{1,80}(?=\\\))")
 _MINUS = re.compile(r"(?<=\d)-(?=\d)")
 _SEPARATOR = re.compile(r"\D")
+_DECIMAL_COMMA = re.compile(r"\A(-?\d{1,3}(?:\.\d{3})+|-?\d{1,9}),(\d{1,2})(?= ?(?:[%€$£]|[^\W\d_]{1,3})\Z)")
+"""A decimal comma in an amount with a unit; "3,5" alone may be two numbers."""
 _FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|=\s?([^=\n]+)\Z")
 _TIME_OR_DATE = re.compile(r"\d:\d|\d/\d+/\d")
 _MORE_THAN = re.compile(
@@ -122,10 +129,6 @@ _MORE_THAN = re.compile(
 """A bound, where no verb makes it the value: "it adds up to", "it drives over"."""
 _DENIED_AFTER = re.compile(rf"[^\W\d]{{0,4}} ?{NOT_THAT}|[多几幾余餘]|[^\W\d]?未満")
 _BOUND_READ: Final = len("increasing up to ") + len("no ")
-_PARTS_FOLLOW = re.compile(rf"\D*{_NUMBER.pattern}(?: ?[:(–—]|,? namely\b)")
-_SUM_FOLLOWS = re.compile(r"(?:=|\b(?:gives?|giving|makes?|making|totals?|equals?|is|are|so)\b)[^\d.!?;]{0,40}\d+\D*\Z")
-_DENIES = lazily(rf"{NOT}|\bnone\b", re.IGNORECASE)
-_MOST_PARTS: Final = 30
 _BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b")
 _MOST_SHORT: Final = 40
 _LIST = re.compile(r"\[([^\[\]]*)\]")
@@ -134,7 +137,7 @@ _LIST = re.compile(r"\[([^\[\]]*)\]")
 def number(reply: Reply, question: Question) -> Answer:
     """The number that a reply gives as its answer, in digits; a ratio as written, if the reference is a ratio."""
     whole = whole_reply(reply, question)
-    text, asked = _without_markup(reply.text), _COUNTS.search(question.text)
+    text, asked = _without_markup(reply.text), ASKS.search(question.text)
     if whole.status == "ok":
         if ratio := ratio_in(reply.text, question):
             return Answer(text=ratio, rule="ratio", source=reply.source)
@@ -143,8 +146,11 @@ def number(reply: Reply, question: Question) -> Answer:
             return Answer(text=value, rule="whole_reply", source=reply.source)
         if asked and _NONE.fullmatch(text):
             return Answer(text="0", rule="none", source=reply.source)
+        if asked and counts.names_one(text, asked[1].lower()):
+            return Answer(text="1", rule="asked for", source=reply.source)
     counted = asked[1].lower() if asked else ""
-    text = _without_restated(_in_digits(text, counted), question.text)
+    text = counts.without_whole_set(_without_restated(_in_digits(text, counted), question.text), counted)
+    text = _without_taken_back(text, counted)
     values: tuple[str, ...] = ()
     for rule, numbers in _candidates(reply, text, counted):
         values = tuple(dict.fromkeys(numbers))
@@ -159,16 +165,18 @@ def number(reply: Reply, question: Question) -> Answer:
 def _candidates(reply: Reply, text: str, counted: str) -> Iterator[tuple[str, list[str]]]:
     """Each rule with the numbers that it finds, the surest rule first; of a cut reply only the first rule counts."""
     yield "declaration", _declared_numbers(text)
-    yield "bold", [value for bold in _BOLD.findall(reply.text) for value in _numbers_in(_in_digits(bold, counted))]
-    yield "conclusion", _concluded_numbers(text)
-    yield "total", ["".join(groups).rstrip(".,").replace(",", "") for groups in _TOTAL.findall(text)]
-    yield "asked for", _counted_numbers(text, counted)
+    yield "bold", [value for bold in _BOLD.findall(reply.text) for value in numbers_in(_in_digits(bold, counted))]
+    yield "conclusion", _concluded_numbers(text, counted)
+    yield "total", counts.totals_in(text, _TOTAL, counted)
+    yield "part", counts.numbers_of_part(text, counted)
+    yield "asked for", counts.counted_numbers(text, counted)
     if counted:
-        yield "sum", _summed_numbers(text)
-    yield "only number", _numbers_in(text)
+        yield "sum", counts.summed_numbers(text, counted)
+        yield "none", ["0"] if counts.none_counted(text, counted) else []
+    yield "only number", numbers_in(text)
     first, *others = _SENTENCE_END.split(text)
     if _is_number(first) and not (all(map(_is_number, others)) or any(map(_TAKES_BACK.match, others))):
-        yield "first sentence", _numbers_in(first)
+        yield "first sentence", numbers_in(first)
     if not _LISTED.search(reply.text):
         yield "last sentence", _last_numbers(text)
 
@@ -179,7 +187,7 @@ def numbers(reply: Reply, question: Question) -> Answer:
     if whole.status != "ok":
         return whole
     for items in reversed(_LIST.findall(reply.text) or [reply.text]):
-        values = [_value(item) for item in items.split(",")] if items.count(",") < _MOST_NUMBERS else []
+        values = [_value(item) for item in items.split(",")] if items.count(",") < _MOSTNUMBERS else []
         if values and all(values):
             return Answer(text=f"[{', '.join(filter(None, values))}]", rule="list", source=reply.source)
     return Answer(status="unparsed", rule="list", source=reply.source)
@@ -210,7 +218,7 @@ def _formula(reply: Reply, question: Question) -> Answer:
     if short and len(whole.text.split()) < 4:
         return whole
     sentence = next(filter(None, reversed(_SENTENCE_END.split(whole.text))), "").rstrip(".")
-    formulas = [next(filter(None, groups)) for groups in _FORMULA.findall(sentence)] or _numbers_in(sentence)
+    formulas = [next(filter(None, groups)) for groups in _FORMULA.findall(sentence)] or numbers_in(sentence)
     if formulas:
         return replace(whole, text=formulas[-1], rule="last formula")
     return whole if short else Answer(status="unparsed", rule="formula", source=reply.source)
@@ -224,7 +232,7 @@ def _without_markup(text: str) -> str:
 
 def _is_denied(text: str, value: str) -> bool:
     """Whether the text denies a number or calls it a bound in every place: "there aren't 3", "more than 3"."""
-    places = (match.span() for match in _NUMBER.finditer(text) if match[0].replace(",", "") == value)
+    places = (match.span() for match in NUMBER.finditer(text) if match[0].replace(",", "") == value)
     denied = [
         denied_before(text, start)
         or _MORE_THAN.search(text[max(0, start - _BOUND_READ) : start])
@@ -236,11 +244,11 @@ def _is_denied(text: str, value: str) -> bool:
 
 def _value(text: str) -> str | None:
     """A number as it is written, without commas, or the value of a formula."""
-    text = text.strip().rstrip(".!")
-    if _NUMBER.fullmatch(text) and "/" not in text:
+    text = _DECIMAL_COMMA.sub(lambda match: f"{_SEPARATOR.sub('', match[1])}.{match[2]}", text.strip().rstrip(".!"))
+    if NUMBER.fullmatch(text) and "/" not in text:
         return text.replace(",", "")
     value = None if _TIME_OR_DATE.search(text) else number_of(text)
-    return None if value is None else str(value)
+    return None if value is None else str(int(value) if value == int(value) else value)
 
 
 def _in_digits(text: str, counted: str) -> str:
@@ -250,7 +258,7 @@ def _in_digits(text: str, counted: str) -> str:
     """
     text = _ONE.sub(r"\1 1", with_dozens_and_fractions(_NAMED.sub(" ", text), counted))
     text = SPELLED.sub(lambda words: words[0] if words[0].lower() == "one" else value_of(words[0]) or words[0], text)
-    if not _NUMBER.search(text):
+    if not NUMBER.search(text):
         text = re.sub(r"\bone\b(?! of| can|'s)", "1", text, flags=re.IGNORECASE)
     text = _CORRECTED.sub(lambda match: match["meant"] or " ", _TWICE.sub(r"\1", text))
     return _without_ranges(text)
@@ -262,78 +270,53 @@ def _without_ranges(text: str) -> str:
     return _FROM_TO.sub(lambda match: " " if int(match[1]) < int(match[2]) else match[0], text)
 
 
+def _without_taken_back(text: str, counted: str) -> str:
+    """The text from its last correction on, if that gives a number: "There are 3. Wait, there are 4." """
+    last = next(iter(deque(_CORRECTS.finditer(text), maxlen=1)), None)
+    return (
+        text[last.start("number") :] if last and not counts.counts_others(text, last.end("number"), counted) else text
+    )
+
+
 def _without_restated(text: str, question: str) -> str:
     """The text without numbers that are in the question, too ("in 2015"); the text itself if it has no others."""
     asked = {phrase.lower() for phrase in _IN_QUESTION.findall(question)}
     left = _IN_QUESTION.sub(lambda phrase: " " if phrase[0].lower() in asked else phrase[0], text) if asked else text
-    return left if _NUMBER.search(left) else text
+    return left if NUMBER.search(left) else text
 
 
 def _declared_numbers(text: str) -> list[str]:
     for words in reversed(_DECLARED.findall(text)):
         value = _value(words)
-        if values := [value] if value else _numbers_in(_SENTENCE_END.split(words)[0]):
+        if values := [value] if value else numbers_in(_SENTENCE_END.split(words)[0]):
             return values
     return []
 
 
-def _concluded_numbers(text: str) -> list[str]:
-    """Those of the last sentence that begins like a conclusion, after its last verb or "="."""
-    for sentence in reversed(_SENTENCE_END.split(text)):
+def _concluded_numbers(text: str, counted: str) -> list[str]:
+    """Those of the last sentence, or of its last clause, that begins like a conclusion, after its last verb or "="."""
+    sentences = _SENTENCE_END.split(text)
+    for sentence in reversed(sentences):
         if _CONCLUDES.match(sentence.strip()) and (
-            values := _numbers_in(_IS.split(sentence)[-1]) or _numbers_in(sentence)
+            values := numbers_in(_IS.split(sentence)[-1]) or numbers_in(sentence)
         ):
             return values
-    return []
-
-
-def _counted_numbers(text: str, counted: str) -> list[str]:
-    """Numbers directly before what the question counts, or one word away from it.
-
-    "How many more birds than cats ..." counts neither of them: there it is the number before "more".
-    """
-    names = list(takewhile(lambda word: word not in _NOT_NAMES, counted.lower().split()))
-    if not names:
-        return []
-    name = names[0] if names[0] in _COMPARES else names[-1].removesuffix("s").removesuffix("e")
-    counting = re.compile(
-        rf"(\bone\b|\ba single\b|{_NUMBER.pattern})(?: (?!\d)[\w-]+)? {re.escape(name)}", re.IGNORECASE
-    )
-    return [
-        "1" if number.lower() in ("one", "a single") else number.replace(",", "") for number in counting.findall(text)
-    ]
-
-
-def _summed_numbers(text: str) -> list[str]:
-    """The sum before its parts ("I count 7: 3 here and 4 there") or after them, or the last number of "1, 2, 3, 4".
-
-    In a reply with a denial, the sum may be that of other things: "7: 3 cats and 4 dogs, and no birds".
-    """
-    values = _numbers_in(text)
-    if not 2 < len(values) <= _MOST_PARTS or not all(map(str.isdecimal, values)) or _DENIES.search(text):
-        return []
-    first, *_, last = amounts = [int(value) for value in values]
-    if 2 * first == sum(amounts) and _PARTS_FOLLOW.match(text):
-        return values[:1]
-    counts = "1, 2, 3" in text and amounts == [*range(1, len(amounts) + 1)]
-    return values[-1:] if counts or (2 * last == sum(amounts) and _SUM_FOLLOWS.search(text)) else []
-
-
-def _numbers_in(text: str) -> list[str]:
-    return [match[0].replace(",", "") for match in _NUMBER.finditer(text)]
+    clause = _SO.search(sentences[-1])
+    claim = _IS.split(clause[0])[-1] if clause else ""
+    return [] if " than " in claim or counts.last_counts_others(claim, counted) else numbers_in(claim)
 
 
 def _is_number(sentence: str) -> bool:
-    return _NUMBER.fullmatch(sentence.rstrip(".!")) is not None and not sentence.endswith("..")
+    return NUMBER.fullmatch(sentence.rstrip(".!")) is not None and not sentence.endswith("..")
 
 
 def _last_numbers(text: str) -> list[str]:
     """Those of the last sentence with numbers, after "=" and before "because"; all if each sentence is a number."""
     sentences = _SENTENCE_END.split(text)
     if all(map(_is_number, sentences)):
-        return _numbers_in(text)
+        return numbers_in(text)
     for sentence in reversed(sentences):
         claim = sentence.partition(" because ")[0]
-        if values := _numbers_in(claim.rpartition("=")[2]) or _numbers_in(claim) or _numbers_in(sentence):
+        if values := numbers_in(claim.rpartition("=")[2]) or numbers_in(claim) or numbers_in(sentence):
             return values
     return []

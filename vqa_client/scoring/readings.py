@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.denials import denied_before
 from vqa_client.scoring.number_words import FEW_WORDS, value_of
+from vqa_client.scoring.patterns import line_end
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.restated import affirms, answer_in
 from vqa_client.scoring.wrappers import above_explanation, labelled, own_answer, unwrapped
@@ -23,9 +24,11 @@ from vqa_client.types import Answer, Question
 Parse = Callable[[Reply, Question], Answer]
 
 _LEAD = re.compile(
-    r"(?:^|[.\n]\s*)(?:[*_#]{1,3}\s?)?(?:(?:so|therefore|thus|hence|i\s(?:think|believe)),?\s+)?(?:the\s+)?(?:(?:final|correct|short)\s+)?"
+    r"(?:^|[.!\n]\s*)(?:[*_#]{1,3}\s?)?"
+    r"(?:(?:so|therefore|thus|hence|i\s(?:think|believe)|actually|wait|no|sorry|correction)[,:]?\s+){0,2}(?:the\s+)?"
+    r"(?:(?:final|correct|short)\s+)?"
     r"answer(?:\*\*)?\s*(?:is\s*:?|:)\s*"
-    r"(?P<answer>[^\n]+)",
+    r"(?=[^\n])",
     re.IGNORECASE,
 )
 _AMOUNT: Final = rf"(?<![\d.:])\d+(?:\.\d+)?(?!\d|\.\d)|{FEW_WORDS}"
@@ -60,6 +63,9 @@ _NO_ANSWER = re.compile(
 )
 _DENIES = re.compile(r"\b(?:no|not|never|cannot|without)\b|n't\b", re.IGNORECASE)
 _OPENING = re.compile(r"\W{0,3}(yes|no)(?=[.,;:!]|$)", re.IGNORECASE)
+_NO_OTHERS = re.compile(r"\W{0,3}no [^.,;:!?\n]{1,60}, but (?P<rest>[^\n]{1,200})", re.IGNORECASE)
+"""Denies other things first: "No cats, but there is a dog"."""
+_LEADS_READ: Final = 50
 _MARKS: Final = " \t*_`"
 _BEGINS: Final = rf"[{_MARKS}]*verdict[{_MARKS}]*:"
 _VERDICT: Final = re.compile(rf"^{_BEGINS}", re.IGNORECASE | re.MULTILINE)
@@ -105,9 +111,9 @@ def short_answer(reply: Reply, question: Question) -> Answer:
 
 def declared_in(text: str) -> str:
     """The last answer that a text declares; "" without a declaration."""
-    declared = ""
-    for match in _LEAD.finditer(text):
-        declared = _bare_answer(match["answer"].strip(" *`")) or declared
+    leads = deque((match.end() for match in _LEAD.finditer(text)), maxlen=_LEADS_READ)
+    answers = (_bare_answer(text[at : line_end(text, at)].strip(" *`")) for at in reversed(leads))
+    declared = next(filter(None, answers), "")
     if not declared and (named := labelled(text)):
         declared = _bare_answer(named.answer)
     return declared
@@ -182,7 +188,9 @@ def yes_no(reply: Reply, question: Question) -> Answer:
 
 def polarity(text: str, asked: str) -> YesNo | None:
     """The yes or no of a reply: of its last declaration, else of the whole text, else by stating what was `asked`."""
-    declared = [yes_or_no(text[lead.start("answer") :]) for lead in deque(_LEAD.finditer(text), maxlen=1)]
+    if (other := _NO_OTHERS.match(text)) and affirms(other["rest"], asked):
+        return "yes"
+    declared = [yes_or_no(text[lead.end() :]) for lead in deque(_LEAD.finditer(text), maxlen=1)]
     return next(filter(None, declared), None) or yes_or_no(text) or ("yes" if affirms(text, asked) else None)
 
 

@@ -61,8 +61,9 @@ _SEEMS = re.compile(r"\b(?:appear|seem)s? to be\b")
 _INSTEAD = re.compile(
     r"\bnot [\w' -]{1,40}(?:[;,] (?:it|he|she|they|that)(?:'s| is| are| was| were)|,? but(?! (?:it|the)\b)) "
 )
+_SHORT_NOT = re.compile(r"(?<=\b(?:is|as))n't\b|(?<=\b(?:are))n't\b|(?<=\b(?:were))n't\b")
 _TAIL = re.compile(
-    r",? (?:as|because|since|according|based|while|which|compared)\b"
+    r",? (?:as|because|since|according|based|while|which|compared)\b|, (?:located|situated)\b"
     r"|, (?:I (?:think|believe|guess)|who|with|at|followed by|up|down|not|rather)\b"
 )
 _MEASURE = re.compile(r" (?:at|with|of) [$€£]?\d[\d.,]*%?(?: \w+)?\W*\Z")
@@ -84,6 +85,9 @@ _ASIDE = re.compile(r" \([^()]*\)")
 _AUXILIARIES: Final = _words(
     "is are was were be do does did has have had can could will the a an there any some it this that in of"
 )
+_SUPPOSES = re.compile(
+    r"\s*(?i:i (?:think|believe|'d say|would say)(?: that)?|it (?:looks like|seems(?: that)?|appears that)) "
+)
 _GOES_ON: Final = _words("in on at with and that which who near next because")
 
 
@@ -95,7 +99,11 @@ def answer_in(reply: str, question: str) -> str:
     if " " not in reply or len(reply) > LONGEST:
         return ""
     asked, text = _stems_asked(question), _question(question)
-    reply = _IS_ABROAD.sub("is", reply) if _ABROAD.search(text) else _SEEMS.sub("is", _INSTEAD.sub("", reply))
+    reply = (
+        _IS_ABROAD.sub("is", reply)
+        if _ABROAD.search(text)
+        else _SEEMS.sub("is", _INSTEAD.sub("", _SHORT_NOT.sub(" not", reply)))
+    )
     open_question = asked and (_OPEN.search(text) or _ABROAD.search(text)) and not _POLAR.match(text)
     if not open_question or _DENIES.search(text) or _COMPARES.search(text) or _DOUBTS.search(reply):
         return ""
@@ -116,6 +124,7 @@ def answer_in(reply: str, question: str) -> str:
 def affirms(reply: str, question: str) -> bool:
     """Whether a reply begins with the question as a statement: "There is a dog." for "Is there a dog?"."""
     text = _SHOWN.sub("", _question(question))
+    reply = _SEEMS.sub("is", behind(_SUPPOSES, reply))
     reply = behind(_SEES, reply) if " there " in text[:10] else reply
     if len(reply) > LONGEST or not _POLAR.match(text) or _DENIES.search(f"{text} {reply}") or _DOUBTS.search(reply):
         return False

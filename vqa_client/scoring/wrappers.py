@@ -29,7 +29,7 @@ _ENCLOSING: Final = tuple(
         r"(\$\$?|\\[(\[])\s{0,9}(?P<inside>\\(?:(?!\$|\\[)\]]).)*)(?:\$\$?|\\[)\]])",
         r"(\$\$?)(?P<inside>[^$\n]+)\1",
         rf"[{_QUOTES}](?P<inside>[^{_QUOTES}\n]+)[{_QUOTES}]\.?",
-        r"(?:#{1,6}|[*•>]|-(?=[ ]\*))[ \t]{1,9}(?P<inside>[^\n]+)",
+        r"(?:#{1,6}|[*•>]|-(?=[ ](?:\*|[^\W\d])))[ \t]{1,9}(?P<inside>[^\n]+)",
         rf"{_COMMAND}(?P<inside>[^{{}}]*)\}}",
     )
 )
@@ -41,9 +41,9 @@ _LEADS_IN: Final = (
 _LABELLED = re.compile(
     rf"^[ \t*_#>•-]{{0,9}}(?:\d{{1,2}}[.)] )?(?:{_LEADS_IN}[,.!] )?[*_]{{0,3}}"
     r"(?:(?:the|die|la) )?(?:(?:final|short|correct) )?(?:answer|ans|a(?=:)|antwort|réponse|respuesta|resposta|risposta"
-    r"|ответ|答案|回答|答え?|정답|답변|답)(?: to (?:the|this|your) question)?[ *_]{0,4}"
+    r"|ответ|答案|正解|回答|答え?|정답|답변|답)(?: to (?:the|this|your) question)?[ *_]{0,4}"
     r"(?:(?:[:：]|\b(?:is|would be|ist|est|es|é|è)\b:?|[是为為は은])[*_]{0,3}\s{0,9}|\n\s{0,9})"
-    r"(?P<inside>[^\n]*?\S)(?:(?:です|입니다)[。.]?)?\s*\Z",
+    r"(?P<inside>[^\n]*?\S)(?: ?(?:です|입니다)(?:[。.][^\n]*)?)?\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 _ASKS = re.compile(

@@ -27,7 +27,7 @@ _NO_ABROAD: Final = (
 )
 """Without words such as "no", "nie", "ne" and "si", which mean something else in another language."""
 _LOOSE: Final = (
-    r"(?:right|sure|okay|ok|absolutely|definitely|of course)(?=[.,;:!]|$)"
+    r"(?:right|sure|okay|ok|absolutely|definitely|indeed|of course)(?=[.,;:!]|$)"
     r"(?![.,;:! ]+(?:(?:there|it|this|that|he|she|they)(?: is| are|'s|'re) )?(?:no(?! problem)|nope|not)\b)"
 )
 """A yes, but not before a denial, as in "Of course, there is no dog."."""
@@ -43,7 +43,9 @@ _DENIES_ABROAD: Final = (
 _OPENS_ABROAD = re.compile(
     rf"^[\s.,:;!-]*(?:(?:(?P<yes>{_YES_ABROAD})|(?P<no>{_NO_ABROAD}))(?=\s*(?:[.,;:!。、،।]|$))|{_DENIES_ABROAD})"
 )
-_GUESSES: Final = r"(?:but |so )?(?:most likely|probably|i(?:'d| would) (?:say|guess)|my (?:best )?guess(?: is)?)"
+_GUESSES: Final = (
+    r"(?:but |so )?(?:most likely|probably|i(?:'d| would) (?:say|guess)|i (?:think|believe)|my (?:best )?guess(?: is)?)"
+)
 _CUE: Final = (
     r"(?:[.,;!?-]\s*|^(?:yes|no) (?=wait\b))"
     r"(?:(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?"
@@ -94,7 +96,7 @@ _NEITHER = re.compile(
     r"|\b(?:neither|either) (?:yes|no) n?or (?:yes|no)\b|\bmaybe (?:yes|no), maybe\b"
     r"|^no (?:lo )?(?:sé\b|se(?=\s*(?:[.,;:!]|$)))|^no (?:lo )?(?:puedo|sabr[ií]a) (?:decir|saber)\b|^non (?:lo )?so\b"
 )
-_STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>{_NO}))\b")
+_STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>none(?=[.,;!]|$)|{_NO}))\b")
 _SAYS_ONLY = re.compile(r"(?:yes|no)(?:[.,;:!]|$)")
 _DENIED: Final = (
     r"(?<!\bnot )(?<!\bnot be )\b(?:anything but(?: an?)?|far from an?"
