@@ -17,7 +17,7 @@ from tests.fakes.words import answer
 from tests.faults.questions import Questions
 from vqa_client.cli.processes import locked_runs
 from vqa_client.cli.progress import LiveCounts, PlainDisplay
-from vqa_client.cli.ray_driver import on_ray
+from vqa_client.cli.ray_driver import _Driver, on_ray
 from vqa_client.cli.ray_worker import Sent, Worker
 from vqa_client.cpus import CPU_COUNT
 from vqa_client.errors import Busy, ServerUnusable, UsageError, VqaClientError
@@ -186,6 +186,21 @@ async def test_a_cluster_that_loses_or_lacks_workers_says_so(
         await on_ray([settings], PlainDisplay(), asyncio.Event())
     assert message in str(caught.value)
     assert [line for line in capsys.readouterr().err.splitlines() if "lost" in line] == notes
+
+
+@pytest.mark.parametrize(
+    ("there", "kept"), [(b"", b"3\n"), (b"1\n", b"1\n3\n"), (b"1\n2", b"1\n2\n3\n"), (b"\n", b"\n3\n")]
+)
+async def test_lines_that_arrive_begin_a_line_behind_those_of_a_killed_driver(
+    tmp_path: Path, there: bytes, kept: bytes
+) -> None:
+    settings = Questions(tmp_path, 2).settings("http://127.0.0.1:9/v1", ray="local", shards=2)
+    settings.output.mkdir()
+    log = settings.output / "a.records.jsonl"
+    log.write_bytes(there)
+    driver = _Driver(cluster(RayError()), [settings], LiveCounts(), asyncio.Event())
+    driver._keep(Sent(files={"0/a.run.json": b"{}"}, lines={f"0/{log.name}": b"3\n"}))
+    assert (log.read_bytes(), log.with_name("a.run.json").read_bytes()) == (kept, b"{}")
 
 
 async def test_a_second_driver_of_a_run_is_refused_and_takes_no_shard_from_the_first(

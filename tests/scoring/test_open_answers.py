@@ -193,12 +193,12 @@ def test_a_formula_that_equals_only_one_choice_is_that_choice(reply: str, label:
         ("The list is [1,2.5].", "[1, 2.5]"),
         ("First [1], then [2, 3]", "[2, 3]"),
         ("0, 2, three", "[0, 2, 3]"),
-        ("[a, b]", None),
-        ("none", None),
+        *((reply, None) for reply in ("[a, b]", "none")),
     ],
 )
 def test_a_list_of_numbers_is_read(reply: str, answer: str | None) -> None:
-    assert numbers(stopped(reply), BIRDS).text == answer
+    found = numbers(stopped(reply), BIRDS)
+    assert (found.text, found.rule) == (answer, "list")
 
 
 @pytest.mark.parametrize(
