@@ -300,7 +300,7 @@ def test_every_line_of_an_explanation() -> None:
         "mc · q1 · snow/3 · a.records.jsonl",
         *("system message:", "    Be brief.", "worked examples before the question: s1, s2"),
         *("prompt, with the places of its images:", "    Look: <image 1>"),
-        *("reply:", f"    {'x' * 2_000}", "    [... 1 characters left out ...]", f"    {'x' * 2_000}"),
+        *("reply:", f"    {'x' * 2_000}", "    [... 1 character left out ...]", f"    {'x' * 2_000}"),
         *("reasoning, in a field of its own:", "    Hm.", "    B?"),
         *("peeled off before reading:", "    <think> </think>"),
         *choice,

@@ -66,7 +66,7 @@ def test_invalid_lines_and_scores_are_left_out_and_reported(tmp_path: Path) -> N
 
 def test_a_single_invalid_line_or_score_is_reported_and_none_is_not(tmp_path: Path) -> None:
     log = put(tmp_path, [record("1"), record("2", score=7.0)])
-    assert read_side(tmp_path).notes == (f"{log.name}: 1 records left out whose scores aren't between 0 and 1",)
+    assert read_side(tmp_path).notes == (f"{log.name}: 1 record left out whose scores aren't between 0 and 1",)
     log = put(tmp_path, [record("1"), record("2", score=1.0), record("3", score=0.0)])
     assert read_side(tmp_path).notes == ()
     with log.open("ab") as file:
@@ -78,7 +78,7 @@ def test_a_path_with_nothing_to_compare_is_named(tmp_path: Path) -> None:
     log = put(tmp_path, [record("1", score=2.0)])
     with pytest.raises(DataError, match="no record in it can be compared") as raised:
         read_side(tmp_path)
-    assert raised.value.hint == f"{log.name}: 1 records left out whose scores aren't between 0 and 1"
+    assert raised.value.hint == f"{log.name}: 1 record left out whose scores aren't between 0 and 1"
     log.write_bytes(b"")
     with pytest.raises(DataError, match="no record in it can be compared") as raised:
         read_side(tmp_path)

@@ -84,9 +84,9 @@ def test_judgements_are_in_batches_only_after_the_controls_and_beside_a_control_
     shown = capsys.readouterr().out
     assert f"controls: {controls} of {controls} answered, 1 in 1 batch (batch_3)" in shown
     assert "capitals: 0 of 4 answered, 4 in 1 batch (batch_2)" in shown
-    for ended in ("batch_2", "batch_3"):
+    for ended, code in (("batch_2", 1), ("batch_3", 0)):
         batches._end(batches.batches[ended])
-        assert run.judged(server.base_url, *given, "--no_wait", check=False) == 0
+        assert run.judged(server.base_url, *given, "--no_wait", check=False) == code
     assert (len(batches.asked), len(server.chats), counts(run.found("correct"))[0]) == (controls + 5, 0, 4)
 
 

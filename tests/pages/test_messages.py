@@ -135,7 +135,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     ),
     (
         lambda: lacking(PageFiles.of(Path("clean")), Path("out/adv_binary")),
-        "out/adv_binary/images contains 1 images that clean hasn't, b.png for one",
+        "out/adv_binary/images contains 1 image that clean hasn't, b.png for one",
         "move them away, or choose another --output",
     ),
     (

@@ -61,7 +61,7 @@ async def test_a_sample_larger_than_the_data_asks_all_questions(tmp_path: Path, 
     server = fault_server(oracle(of.replies()))
     await arun(of.settings(server.base_url, sample=5), progress=(notes := Notes()))
     assert len(server.chats) == 3
-    assert notes.about("--sample 5") == ["mc clean: there are 3 questions, and all are asked (--sample 5)"]
+    assert notes.about("--sample 5") == ["mc clean: it has 3 questions, and all are asked (--sample 5)"]
     await arun(of.settings(server.base_url, sample=3), progress=(notes := Notes()))
     assert not notes.about("--sample 3")
 

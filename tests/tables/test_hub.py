@@ -156,7 +156,7 @@ def test_data_is_fetched_only_with_consent_and_once(served: Hub) -> None:
     notes: list[str] = []
     with pytest.raises(UsageError) as caught:
         fetch(Address("own/set", "", ""), [], yes=False, note=notes.append)
-    assert notes == ["own/set: 1 files of 0 MB to fetch; licence: cc0-1.0"]
+    assert notes == ["own/set: 1 file of 0 MB to fetch; licence: cc0-1.0"]
     assert str(caught.value) == f"fetching needs your consent: {notes[0]}"
     assert caught.value.hint == "--yes fetches it"
     assert not served.fetched

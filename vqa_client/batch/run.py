@@ -271,7 +271,7 @@ class BatchRun:
         batches = [self._seen[number] for number in self._open if number in self._seen]
         kinds = Counter(batch.status.replace("_", " ") for batch in batches)
         open_now = ", ".join(f"{number:,} {status}" for status, number in kinds.items())
-        done = f"{sum(batch.done for batch in batches):,} of {asked:,} questions done"
+        done = f"{sum(batch.done for batch in batches):,} of {count(asked)} done"
         later = [f"{len(self._pending):,} more to be sent"] if self._pending else []
         self._progress.serving("; ".join([*((f"batches: {open_now}", done) if open_now else ()), *later]))
         self._progress.pulse(0.0)

@@ -126,7 +126,7 @@ async def ask_runs(settings: Sequence[RunSettings], progress: LiveCounts, stop: 
             return await in_turns(settings, progress, stop)
         if here != "auto":
             progress.note(
-                f"shard {settings[0].shard}: {here:,} requests in flight here, "
+                f"shard {settings[0].shard}: {count(here, 'request')} in flight here, "
                 f"{here * part.of:,} if all {part.of} run at once"
             )
         return await arun_several(settings, progress=progress, stop=stop)

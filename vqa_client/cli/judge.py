@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import to_builtins
 
 from vqa_client.aggregates import Estimate
+from vqa_client.batch.parts import PartFolder
 from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
@@ -60,7 +61,7 @@ def judge(results: Path, /, settings: JudgeSettings) -> int:
 
 
 def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
-    """Ask the judges, or write or read a sheet for people; exit code 1 if judges didn't reply to some questions.
+    """Ask the judges, or write or read a sheet for people; exit code 1 if judges haven't replied to some questions.
 
     With `benchmark` only its runs are judged, and --json writes only the report files.
     """
@@ -87,7 +88,9 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
         _show_results(runs)
         raise
     code = _show_results(runs, emits=not (benchmark and settings.json))
-    return EXIT_FAILED_QUESTIONS if any(report.incomplete for report in reports) else code
+    logs = (log_of(run.results, kind, config) for run in runs if (kind := run.kind) for config in run.configs)
+    is_open = any(report.incomplete for report in reports) or any(PartFolder(log).all() for log in logs)
+    return EXIT_FAILED_QUESTIONS if is_open else code
 
 
 def _show_results(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:

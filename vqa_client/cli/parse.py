@@ -136,7 +136,9 @@ def _block_lines(title: str, text: str | None) -> Iterator[str]:
         return
     left_out = len(text) - 2 * SHOWN_CHARACTERS
     if left_out > 0:
-        text = f"{text[:SHOWN_CHARACTERS]}\n[... {left_out:,} characters left out ...]\n{text[-SHOWN_CHARACTERS:]}"
+        text = (
+            f"{text[:SHOWN_CHARACTERS]}\n[... {count(left_out, 'character')} left out ...]\n{text[-SHOWN_CHARACTERS:]}"
+        )
     yield f"{title}:"
     yield from (f"    {line}" for line in text.split("\n"))
 

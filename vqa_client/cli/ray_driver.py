@@ -28,6 +28,7 @@ from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.evaluation import Interrupted, move_all_aside
 from vqa_client.files import replacing
 from vqa_client.records import locked
+from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import plans_of
@@ -160,7 +161,8 @@ class _Driver:
         self._paths = [[plan.paths for plan in run_plans] for run_plans in plans]
         self._others = self._ray.put(self._other_divisions(self._of))
         workers = self._settings[0].max_workers
-        self._note(f"ray: {self._workers} workers on {len(self._nodes)} nodes, each with --max_workers {workers}")
+        there = f"{count(self._workers, 'worker')} on {count(len(self._nodes), 'node')}"
+        self._note(f"ray: {there}, each with --max_workers {workers}")
         tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._all_ended.wait())]
         tasks += [asyncio.ensure_future(self._run_worker()) for _ in range(self._workers)]
         tasks.append(asyncio.ensure_future(self._pass_stop_on()))

@@ -32,7 +32,7 @@ def of_robustness(report: Report, summary: RobustnessSummary) -> Iterator[Sectio
     curves, clean = summary.curves, summary.curves.clean
     asked = sorted({level for levels in curves.levels.values() for level in levels})
     if clean:
-        of_clean = f"{percent(clean.accuracy)} ({interval_text(clean.interval)}) of {clean.total:,} questions"
+        of_clean = f"{percent(clean.accuracy)} ({interval_text(clean.interval)}) of {count(clean.total)}"
     else:
         with_clean = f"--levels {','.join(map(str, (0, *asked)))}"
         of_clean = f"not run, so no drop can be measured; the same command with {with_clean} asks the clean images too"

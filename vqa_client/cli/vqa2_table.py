@@ -23,7 +23,7 @@ def vqa2(summaries: Sequence[Vqa2Summary], *, verbose: bool) -> Iterator[Section
     first, names = summaries[0], [summary.name for summary in summaries]
     scores = f"accuracy and {FRAMEWORK} in %: the published framework's scores, against the most frequent answer"
     yield Section(
-        title=f"vqa2 · {first.overall.total:,} questions", notes=[scores, "questions without a reply count as wrong"]
+        title=f"vqa2 · {count(first.overall.total)}", notes=[scores, "questions without a reply count as wrong"]
     )
     yield Section(
         columns=["model", "correct", "accuracy", _two_lines(FRAMEWORK), "average time", "assessment"],

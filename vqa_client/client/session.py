@@ -44,7 +44,8 @@ def affordable_workers(workers: int, note: Callable[[str], None]) -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, hard))
     affordable = max(1, ceiling - LEAST_SPARE - open_already)
     if affordable < workers:
-        note(f"{affordable} workers instead of {workers}: the system allows {hard} open files (ulimit -Hn)")
+        fewer = f"{affordable} worker{'s' * (affordable > 1)} instead of {workers}"
+        note(f"{fewer}: the system allows {hard} open files (ulimit -Hn)")
     return min(workers, affordable)
 
 

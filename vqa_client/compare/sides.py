@@ -11,7 +11,7 @@ from vqa_client.files import natural_key
 from vqa_client.log_lines import Key
 from vqa_client.reports.log_reader import find_logs, stem_of
 from vqa_client.reports.logged_run import CLEAN, LoggedRun, headline_of, read_run
-from vqa_client.reports.names import first_of
+from vqa_client.reports.names import count, first_of
 from vqa_client.task import Description
 from vqa_client.types import ANSWERED, Group, Status
 
@@ -146,7 +146,7 @@ def _add_records(run: LoggedRun, kept: dict[Key, Kept]) -> list[str]:
         )
     name, unreadable = run.log.name, run.records.unreadable
     notes = [f"{name}: {unreadable:,} unreadable lines left out"] if unreadable else []
-    return notes + ([f"{name}: {odd:,} records left out whose scores aren't between 0 and 1"] if odd else [])
+    return notes + ([f"{name}: {count(odd, 'record')} left out whose scores aren't between 0 and 1"] if odd else [])
 
 
 def label_sides(sides: Sequence[Side]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from vqa_client.files import replacing, write_json
-from vqa_client.reports.names import percent
+from vqa_client.reports.names import count, percent
 from vqa_client.reports.overview import VARIANT, Overview, crossing_tables, in_order, quantile, totals
 from vqa_client.reports.sections import Section
 from vqa_client.reports.summary import Summary, Tally, gap_words
@@ -120,7 +120,7 @@ def sections(overview: Overview) -> Iterator[Section]:
     if overview.variants:
         rows = [(*_tally(name or "unchanged", of), f"{of.failed:,}") for name, of in overview.variants.items()]
         yield Section(columns=(VARIANT, *_ACCURACY, "failed"), rows=rows)
-    yield Section(columns=("cost", f"of all {overview.whole.overall.total:,} questions"), rows=list(totals(overview)))
+    yield Section(columns=("cost", f"of all {count(overview.whole.overall.total)}"), rows=list(totals(overview)))
 
 
 def escaped(text: str) -> str:

@@ -15,6 +15,7 @@ from vqa_client.files import encode
 from vqa_client.html.figures import rows_of_judges
 from vqa_client.html.shown_images import ImageFiles, Show, ShownImage
 from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview, field_value, in_order
 from vqa_client.scoring.choices.circular import choices_in
 from vqa_client.types import ANSWERED, Record, SentImage
@@ -67,7 +68,7 @@ def shortened(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     half = limit // 2
-    left_out = f"[… {len(text) - 2 * half:,} characters left out here; the record log has them …]"
+    left_out = f"[… {count(len(text) - 2 * half, 'character')} left out here; the record log has them …]"
     return f"{text[:half]}\n{left_out}\n{text[-half:] if half else ''}"
 
 

@@ -285,7 +285,7 @@ def _missing(run: LoggedRun) -> Iterator[str]:
         yield f"Left out, {str(reason).replace('_', ' ')}: {number} of the questions."
     limit = run.facts.settings.get("limit")
     if isinstance(limit, int):
-        yield f"Limited to the first {limit:,} instances of the data (--limit)."
+        yield f"Limited to the first {count(limit, 'instance')} of the data (--limit)."
 
 
 def _failures(overview: Overview) -> Iterator[str]:

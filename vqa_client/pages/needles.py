@@ -119,8 +119,9 @@ class _Counted:
                 yield made
             advance(1)
         if not self.documents:
+            needles = f"{self.num_secrets} needle{'s' * (self.num_secrets != 1)}"
             reasons = ", ".join(f"{len(ids)} {reason.replace('_', ' ')}" for reason, ids in self.left_out.items())
-            raise DataError(f"{data.path}: no document has room for {self.num_secrets} needles: {reasons}", hint=_HINT)
+            raise DataError(f"{data.path}: no document has room for {needles}: {reasons}", hint=_HINT)
 
 
 def _checked_row(data: DataFile, index: int, record: bytes, names: set[str]) -> _Row:

@@ -32,6 +32,7 @@ from vqa_client.pages.page_files import (
 from vqa_client.pages.perturbations import Perturbation, parse, parse_all, perturbed
 from vqa_client.pages.render import PageStep, render_documents
 from vqa_client.parallel import in_processes
+from vqa_client.reports.names import count
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -136,7 +137,7 @@ def lacking(source: PageFiles, folder: Path) -> int:
     there = set(image_names(images)) if images.is_dir() else set()
     wanted = {page_name(name) for name in source.names}
     if others := there - wanted:
-        message = f"{images} contains {len(others):,} images that {source.name} hasn't, {min(others)} for one"
+        message = f"{images} contains {count(len(others), 'image')} that {source.name} hasn't, {min(others)} for one"
         raise UsageError(message, hint="move them away, or choose another --output")
     return len(wanted - there)
 

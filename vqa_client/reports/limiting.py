@@ -61,7 +61,9 @@ def _first_token(session: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _auto_workers(auto: AutoWorkers) -> str:
-    return f"--max_workers auto: {auto.last:,} workers at the end, {auto.most:,} at most: {WHY_NOT_MORE[auto.why]}."
+    return (
+        f"--max_workers auto: {count(auto.last, 'worker')} at the end, {auto.most:,} at most: {WHY_NOT_MORE[auto.why]}."
+    )
 
 
 WHY_NOT_MORE = {
@@ -78,7 +80,7 @@ def states_of(session: Mapping[str, Any]) -> Iterator[str]:
     start = read_start(session)
     if start is None:
         return
-    yield f"of {start.workers.most:,} workers, on average: {_worker_counts(worker_states(start))}."
+    yield f"of {count(start.workers.most, 'worker')}, on average: {_worker_counts(worker_states(start))}."
     for server in start.server_metrics:
         if figures := ", ".join(_server_figures(server)):
             yield f"the server at {server.address}: {figures}."
@@ -97,7 +99,7 @@ def _server_figures(server: ServerFigures) -> Iterator[str]:
     if server.generation_tokens_s is not None:
         yield f"{server.generation_tokens_s:,.0f} tokens generated per second"
     if server.preemptions:
-        yield f"{server.preemptions:,} requests preempted"
+        yield f"{count(server.preemptions, 'request')} preempted"
 
 
 def _event_loop(start: Start, states: WorkerStates) -> str:

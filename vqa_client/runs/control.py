@@ -25,6 +25,7 @@ from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import private_folder, removed_unlocked
 from vqa_client.records import RecordLog
 from vqa_client.reports.log_reader import LOG_ENDING, files_below
+from vqa_client.reports.names import count
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.stage import Stage
@@ -134,7 +135,7 @@ class Control:
             assert adaptive, "only batches have none"
             adaptive.active = False
             self._crew.change(size=affordable_workers(max(1, order.max_workers), self._note))
-            self._note(f"ctl: {self._crew.size:,} workers")
+            self._note(f"ctl: {count(self._crew.size, 'worker')}")
         if order.paused is not None and order.paused != self._crew.on_break:
             self._crew.change(on_break=order.paused)
             self._note("ctl: paused; questions in flight end" if order.paused else "ctl: resumed")

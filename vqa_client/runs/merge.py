@@ -210,7 +210,7 @@ def _check_whole(plan: Plan, parts: Sequence[_Part]) -> None:
         problems = [f"{_shards(missing, of)} missing"] if missing else []
         for number, part in by_number.items():
             if (asked := len(LogReader(part.paths.log))) < part.expected:
-                problems.append(f"{_shards([number], of)} unfinished ({asked:,} of {part.expected:,} questions)")
+                problems.append(f"{_shards([number], of)} unfinished ({asked:,} of {count(part.expected)})")
         expected = sum(part.expected for part in by_number.values())
         if not problems and expected != plan.loaded.count:
             problems = [f"the shards of {of} have {count(expected, 'question')}, the run {plan.loaded.count:,}"]

@@ -264,5 +264,5 @@ def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
             path.unlink(missing_ok=True)
     elif report.incomplete:
         answers = len(log) - (plan.gate.count if plan.gate else 0)
-        note(f"{plan.title}: {answers} of {plan.loaded.count} answers saved in {plan.paths.log}")
+        note(f"{plan.title}: {answers:,} of {count(plan.loaded.count, 'answer')} saved in {plan.paths.log}")
     return report

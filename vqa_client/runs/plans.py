@@ -10,6 +10,7 @@ from vqa_client.client.session import model_of
 from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.files import obstacle
 from vqa_client.model_config import ModelSettings
+from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
@@ -95,7 +96,7 @@ def _load(opened: Opened, config: str | None, *, finds_images: bool) -> list[Pla
         note(opened.message)
     if settings.max_tokens and (limit := opened.task.parameters.get("max_tokens")):
         limiting = "--prompt_form" if benchmark.form else "its prompt"
-        note(f"{benchmark.name}: {limiting} limits replies to {limit} tokens, and --max_tokens has no effect")
+        note(f"{benchmark.name}: {limiting} limits replies to {count(limit, 'token')}, and --max_tokens has no effect")
     if benchmark.judge is not None and isinstance(settings, BenchmarkSettings) and finds_images and not settings.judge:
         note(
             f"{benchmark.name}: published scores are from a judge ({benchmark.judge.asks}), those below from a rule; "

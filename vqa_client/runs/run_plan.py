@@ -310,7 +310,7 @@ def _given_up(record: Record, limit: int) -> GivenUp:
     message = record.error.message if record.error else record.status
     way_out = record.error.hint if record.error and record.error.hint else "repair the server"
     return GivenUp(
-        f"{limit} questions in a row failed, the last one as {record.status}: {message}",
+        f"{count(limit)} in a row failed, the last one as {record.status}: {message}",
         hint=f"{way_out}; then run the same command again (--breaker_after sets this limit)",
     )
 

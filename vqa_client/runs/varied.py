@@ -13,6 +13,7 @@ from vqa_client.errors import UsageError
 from vqa_client.images.corruptions.codec import needs_extra
 from vqa_client.images.corruptions.table import chosen, numbers
 from vqa_client.reports.logged_run import BLIND, SEEN
+from vqa_client.reports.names import count
 from vqa_client.reports.robustness.report import Corrupted, write
 from vqa_client.reports.run import Sample, Write
 from vqa_client.reports.varied import write_blind, write_circular, write_repeats, write_shuffled
@@ -218,9 +219,7 @@ def draw_sample(plan: Plan, settings: RunSettings) -> Plan:
         ((question.id, _stratum(question, fields)) for question in plan.loaded.questions), size, settings.seed
     )
     if len(places) < size:
-        plan.opened.notify(
-            f"{plan.title}: there are {plan.loaded.count:,} questions, and all are asked (--sample {size})"
-        )
+        plan.opened.notify(f"{plan.title}: it has {count(plan.loaded.count)}, and all are asked (--sample {size})")
     sample = Sample(size=len(places), of=plan.loaded.count, by=fields, seed=settings.seed)
     return replace(plan.asking(partial(_at_indices, places=places), len(places)), sample=sample)
 

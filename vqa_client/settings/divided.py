@@ -19,7 +19,7 @@ MOST_PROCESSES = 1000
 MOST_PARTS = 100_000
 """Each part has its own files, and a worker looks at all of them."""
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})( [(].*[)])?")
-"""K/N, and where both come from."""
+"""K/N; run files of earlier versions also say where both come from."""
 _COUNTED = {
     "JOB_COMPLETION_INDEX": "",
     "SLURM_PROCID": "SLURM_NTASKS",
@@ -131,7 +131,7 @@ def read_shard(text: str, environment: Mapping[str, str]) -> str:
     if word == AUTO:
         shard, origin = _from_scheduler(int(of) if of.isdecimal() else 0, environment)
     elif match := _SHARD.fullmatch(text):
-        shard, origin = Shard(int(match[1]), int(match[2])), match[3] or ""
+        shard, origin = Shard(int(match[1]), int(match[2])), ""
     else:
         raise UsageError(
             f"--shard is {text!r}", hint="K/N such as 3/64, of nine digits at most; auto, auto/N or next/N"
@@ -140,7 +140,7 @@ def read_shard(text: str, environment: Mapping[str, str]) -> str:
         raise UsageError(f"--shard auto: nothing says of how many{origin}", hint="auto/N")
     if not 1 <= shard.number <= shard.of:
         raise UsageError(f"--shard {text} is part {shard.number} of {shard.of}{origin}", hint="K goes from 1 to N")
-    return f"{shard}{origin}"
+    return str(shard)
 
 
 def _from_scheduler(of: int, environment: Mapping[str, str]) -> tuple[Shard, str]:
@@ -156,7 +156,8 @@ def _from_scheduler(of: int, environment: Mapping[str, str]) -> tuple[Shard, str
         of = (most - least) // (step or 1) + 1 if most else count
         if count and of != count:
             raise UsageError(
-                f"--shard auto: the array from {least} to {most} has {count} tasks", hint="auto/N, with all N parts"
+                f"--shard auto: the array from {least} to {most} has {count} task{'s' * (count != 1)}",
+                hint="auto/N, with all N parts",
             )
         return Shard((number - least) // (step or 1) + 1, of), f" (SLURM_ARRAY_TASK_ID {number})"
     for name, counter in _COUNTED.items():

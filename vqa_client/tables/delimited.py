@@ -147,7 +147,8 @@ class DelimitedTable(Table):
                 continue
             if len(values) != self._width:
                 missing = f"; nothing for `{self.header[len(values)]}`" if len(values) < self._width else ""
-                what = f"row {number + 1}: {len(values)} fields, the header has {self._width}{missing}"
+                fields = f"{len(values)} field{'s' * (len(values) != 1)}"
+                what = f"row {number + 1}: {fields}, the header has {self._width}{missing}"
                 raise self._fault(line, what, "put a cell that contains the delimiter or a line break in quotes")
             yield start, values
             number += 1

@@ -81,7 +81,8 @@ def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: 
         size_bytes = sum(sizes[name] for name in missing)
         megabytes = size_bytes / MEGABYTE
         licence = getattr(info.card_data, "license", None) or "not stated"
-        offer = f"{address.name}: {len(missing):,} files of {megabytes:,.0f} MB to fetch; licence: {licence}"
+        fetched = f"{len(missing):,} file{'s' * (len(missing) != 1)}"
+        offer = f"{address.name}: {fetched} of {megabytes:,.0f} MB to fetch; licence: {licence}"
         if info.gated:
             offer += "; access has to be granted on its page"
         note(offer)

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from vqa_client.reports.names import count
 from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Columns, Form, Home, Join, Judge, Metric, Picture
 from vqa_client.benchmark import Place, Question, Total, best_of, only_in, short_answer, tables
 from vqa_client.scoring.published.anls import plain
@@ -138,7 +139,7 @@ def question(row: Row, place: Place) -> Iterator[Question]:
 
     answers = row.answers or ("",) * len(row.qids)
     if len(answers) != len(row.qids):
-        raise ValueError(f"{len(answers)} answers to {len(row.qids)} descriptive questions")
+        raise ValueError(f"{count(len(answers), 'answer')} to {count(len(row.qids), 'descriptive question')}")
     for at, (number, answer) in enumerate(zip(row.qids, answers, strict=True)):
         yield make(f"{figure}_{at}", descriptive_text(number, location), answer, descriptive_groups(number))
     if row.query:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from vqa_client.benchmark import Benchmark, Metric, Prompt, verbatim
 from vqa_client.errors import UsageError
 from vqa_client.reports.summary import DOCUMENTS
-from vqa_client.reports.names import report_name
+from vqa_client.reports.names import count, report_name
 from vqa_client.scoring.short_answers import contains, folded
 from vqa_client.scoring.wrappers import own_answer
 from vqa_client.scoring.strict.containment import contains_strict, count_numbers
@@ -37,7 +37,9 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
 
     def fault(self) -> str:
         n, expected = len(self.answers), len(self.questions)
-        return super().fault() or ("" if n == expected else f"field `answers` has {n} items for {expected} questions")
+        return super().fault() or (
+            "" if n == expected else f"field `answers` has {count(n, 'item')} for {count(expected)}"
+        )
 
     def scorable(self) -> list[tuple[int, str]]:
         """The number and the answer of each question whose answer can be looked for."""

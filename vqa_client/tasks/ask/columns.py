@@ -189,7 +189,7 @@ def _images(option: str, columns: Mapping[str, Column], decisions: list[tuple[st
     if name:
         column = columns[name]
         inside = ", in the file itself" if column.images else ""
-        decisions.append(("image", f"column `{name}`{inside}, in {column.present:,} of {rows:,} rows"))
+        decisions.append(("image", f"column `{name}`{inside}, in {column.present:,} of {count(rows, 'row')}"))
     return (name,) if name else ()
 
 
