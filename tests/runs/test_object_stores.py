@@ -175,7 +175,10 @@ async def test_an_unsupported_address_is_named(given: dict[str, Any], said: str,
 
 
 NO_NETWORK = "is there a network, and is the address right? a copy on this disk needs none"
-CREDENTIALS = "credentials, region and endpoint are taken from the environment, such as AWS_ACCESS_KEY_ID"
+CREDENTIALS = (
+    "credentials, region and endpoint are taken from the environment, such as AWS_ACCESS_KEY_ID, "
+    "GOOGLE_SERVICE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME"
+)
 ONE_FILE = "give the address of one file that anyone may read, or a copy on this disk"
 NO_LISTING = "name one file of the folder, or copy it to this disk"
 FAULTS = [

@@ -25,7 +25,10 @@ from vqa_client.tables.pictures import url_of
 from vqa_client.version import cache_folder
 
 PATIENCE = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
-WAY_OUT = "credentials, region and endpoint are taken from the environment, such as AWS_ACCESS_KEY_ID"
+WAY_OUT = (
+    "credentials, region and endpoint are taken from the environment, such as AWS_ACCESS_KEY_ID, "
+    "GOOGLE_SERVICE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME"
+)
 _FAULTS: Final = (
     (
         r"169\.254\.169\.254",
