@@ -10,12 +10,13 @@ import pytest
 from obstore.exceptions import GenericError
 
 from tests.contract.samples import write_sample
+from tests.fakes import s3
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.s3 import BUCKET, KEY, SECRET, store_of
 from tests.fakes.words import oracle
 from tests.runs.sample import Sample
 from vqa_client import arun
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import DataError, ServerUnusable, UsageError
 from vqa_client.runs.reopened import rescore
 from vqa_client.settings.declared import AskSettings, BenchmarkSettings
 from vqa_client.tables import objects
@@ -116,6 +117,30 @@ async def test_a_missing_object_fails_only_its_question(
     assert report.failures["bad_image"].message == (
         f"s3://{BUCKET}/pages/clean/images/q7_page_001.png: there is no such object"
     )
+
+
+async def test_a_store_that_denies_access_during_a_run_stops_it(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of, got = sample(tmp_path, 20), list[str]()
+    server = fault_server(oracle(of.replies()))
+    with store_of(of.root) as store:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", store.address)
+
+        def expires(call: str) -> None:
+            got.extend([call] if call.endswith(".png") and call.startswith("GET") else [])
+            if len(got) == 8:
+                monkeypatch.setattr(s3, "KEY", "RENEWED")
+
+        store.before = expires
+        there = {"images": Path(f"s3://{BUCKET}/pages"), "check": False, "breaker_after": 5}
+        with pytest.raises(ServerUnusable, match=r"5 questions in a row failed, .* bad_image: .* is denied") as caught:
+            await arun(of.settings(server.base_url, max_workers=1, **there))
+        assert caught.value.hint.startswith("make the images readable again; then run the same command again")
+        assert len(server.chats) == 7
+        monkeypatch.setattr(s3, "KEY", KEY)
+        [report] = await arun(of.settings(server.base_url, **there))
+    assert (report.failed, len(server.chats)) == (0, 20)
 
 
 async def test_a_refusal_of_a_store_is_an_error_before_the_first_question(

@@ -242,12 +242,12 @@ class Breaker:
         """The number of failures in a row that stops the run now; 0 for never."""
         return self._after if self._answered else min(self._after, AT_FIRST)
 
-    def note(self, status: Status) -> bool:
-        """Count one question's status; True if the run should stop."""
+    def note(self, status: Status, *, transient: bool = False) -> bool:
+        """Count one question's status, with `transient` also one whose cause is not the question; True to stop."""
         if status in ANSWERED:
             self._in_a_row = 0
             self._answered = True
-        elif status not in PERMANENT:
+        elif status not in PERMANENT or transient:
             self._in_a_row += 1
         return 0 < self.limit <= self._in_a_row
 

@@ -285,7 +285,9 @@ class _Start:
         stage.budget.finished(record, stage.crew.in_flight - 1)
         stage.progress.finished(record)
         limit = stage.breaker.limit
-        if not rejected_again and not stage.settings.by_batches and stage.breaker.note(record.status):
+        transient = record.error is not None and record.error.transient
+        counts = not rejected_again and not stage.settings.by_batches
+        if counts and stage.breaker.note(record.status, transient=transient):
             raise _given_up(record, limit)
 
     def _check_model_name(self, name: str) -> None:
@@ -309,6 +311,8 @@ class GivenUp(ServerUnusable):
 def _given_up(record: Record, limit: int) -> GivenUp:
     message = record.error.message if record.error else record.status
     way_out = record.error.hint if record.error and record.error.hint else "repair the server"
+    if record.status == "bad_image":
+        way_out = "make the images readable again"
     return GivenUp(
         f"{count(limit)} in a row failed, the last one as {record.status}: {message}",
         hint=f"{way_out}; then run the same command again (--breaker_after sets this limit)",
