@@ -89,7 +89,7 @@ async def test_a_log_that_can_not_be_flushed_is_noted_once(
     monkeypatch.setattr(RecordLog, "sync", full)
     monkeypatch.setattr("vqa_client.runs.run_plan.SYNC_S", 0.0)
     of = Questions(tmp_path, 3)
-    server = fault_server(oracle(of.replies()))
+    server = fault_server((delay(0.3), oracle(of.replies())))  # time for the first flush
     with pytest.raises(OutputError, match="the disk is full"):  # when the log is closed
         await arun(of.settings(server.base_url), progress=(notes := Notes()))
     assert notes.about("a power cut") == ["the disk is full: a power cut may lose the last answers"]
