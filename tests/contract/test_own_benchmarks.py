@@ -344,3 +344,9 @@ def test_a_question_without_its_image_is_named_before_anything_is_asked(
     assert run_command(["run", name, "--data", str(tmp_path), "-o", str(tmp_path / "out")]) == 2
     shown = " ".join(capsys.readouterr().err.split())
     assert f"row 1: field `images` is missing (column `{column}`)" in shown
+
+
+def test_only_a_benchmarks_own_file_has_its_digest_in_what_scores_a_run() -> None:
+    for name in ("chartqa", "mmmu", "pope", "vqa2"):
+        shipped = registry.find(name)
+        assert (shipped.sha256, "file" in shipped.scoring(shipped.settings())) == ("", False)

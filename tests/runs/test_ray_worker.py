@@ -30,11 +30,16 @@ def of_question(line: bytes) -> str:
     return str(json.loads(line)["question_id"])
 
 
-def asked(of: Questions, base_url: str, kept: Mapping[str, bytes], config: str) -> Sequence[Sent]:
+def asked(
+    of: Questions, base_url: str, kept: Mapping[str, bytes], config: str, *, stopped: bool = False
+) -> Sequence[Sent]:
     """All messages of a worker without access to the config file."""
     content = Path(config).read_bytes()
     settings = of.settings(base_url, shard="1/2", config="/of/the/driver/model.json", output=Path("/nowhere/to/write"))
-    return list(Worker(cpus=3).run([settings], {"/of/the/driver/model.json": content}, kept, {}))
+    worker = Worker(cpus=3)
+    if stopped:
+        worker.stop()
+    return list(worker.run([settings], {"/of/the/driver/model.json": content}, kept, {}))
 
 
 def test_a_worker_sends_its_shard_and_does_not_ask_the_records_that_it_gets(
@@ -68,6 +73,17 @@ def test_a_worker_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.Monkey
     of.data_json.unlink()
     last = asked(of, "http://127.0.0.1:9/v1", {}, of.config())[-1]
     assert (last.code, str(of.data_json) in last.message) == (2, True)
+
+
+def test_a_stopped_worker_asks_nothing_more(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CPU_COUNT, "2")
+    of = Questions(tmp_path, 100)
+    server = fault_server(answer("The answer is A."))
+    last = asked(of, server.base_url, {}, of.config(), stopped=True)[-1]
+    assert (last.code, last.message) == (-1, "")
+    assert len(server.chats) < 50
 
 
 @pytest.mark.parametrize(

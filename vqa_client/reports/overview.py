@@ -179,7 +179,7 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
     """The smallest value that at least this share of all values doesn't exceed; None without values."""
     if not ordered:
         return None
-    return ordered[min(len(ordered) - 1, max(0, ceil(share * len(ordered)) - 1))]
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]
 
 
 def _with_fields(record: Record, added: tuple[str, ...]) -> Record:
