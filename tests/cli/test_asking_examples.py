@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from msgspec.structs import replace
 
 from tests.cli.test_worded import SUMMARY, TALLY, report
 from tests.html.samples import record, write_run
+from vqa_client.cli import evaluate, judge
 from vqa_client.cli.batch import _file_lines
 from vqa_client.cli.dry_run import _plan_lines, _total_lines
 from vqa_client.cli.evaluate import exit_code_for, shard_lines
 from vqa_client.cli.main import run_command
 from vqa_client.cli.pages_beside import write_pages
+from vqa_client.cli.streams import Stopped
 from vqa_client.model_config import Prices
 from vqa_client.runs.batched import Written
 from vqa_client.runs.dry_run import DryRun, ExpectedRun, Overflow
@@ -181,3 +184,17 @@ def test_written_batches_and_shards_are_a_line_each() -> None:
     asked = report(DeclaredSummary(**SUMMARY, totals={}))
     shown = f"{asked.log}: 4 of 1,004 questions asked, 1 failed"
     assert shard_lines([replace(asked, expected=1_004)] * 2) == [shown] * 2
+
+
+def test_after_a_signal_to_one_judge_no_other_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(run: RunSettings) -> int:
+        asked.append(run)
+        raise Stopped(signal.SIGINT, ())
+
+    asked: list[RunSettings] = []
+    monkeypatch.setattr(evaluate, "judges_of", lambda run: ("judge",))
+    monkeypatch.setattr(evaluate, "until_signalled", lambda work, progress: [])
+    monkeypatch.setattr(judge, "judge_after", stopped)
+    with pytest.raises(Stopped) as caught:
+        evaluate.evaluate_several([RunSettings(), RunSettings()], lambda reports, pages, others: None)
+    assert (caught.value.code, len(asked)) == (130, 1)

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from vqa_client.cli import progress as displays
 from vqa_client.cli.progress import LiveCounts, LiveDisplay, PlainDisplay, display
 from vqa_client.cli.runs import _state_line
-from vqa_client.cli.signals import Stopped, until_signalled
-from vqa_client.cli.streams import SIGNALS, emit_json, safe
+from vqa_client.cli.signals import until_signalled
+from vqa_client.cli.streams import SIGNALS, Stopped, emit_json, safe
 from vqa_client.evaluation import Interrupted
 from vqa_client.reports.names import count, duration
 from vqa_client.runs.control import Standing

@@ -7,8 +7,8 @@ from typing import Any
 from vqa_client.cli.evaluate import exit_code, show
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
-from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
-from vqa_client.cli.streams import say
+from vqa_client.cli.signals import until_signalled
+from vqa_client.cli.streams import Stopped, say
 from vqa_client.evaluation import arun_several
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
@@ -35,8 +35,7 @@ def demo(settings: DemoSettings) -> int:
             reports += part_reports
     except Stopped as stopped:
         show(stopped.reports)
-        say_how_to_resume()
-        return stopped.code
+        raise
     if local.missing():
         say(WITHOUT_SHAPES)
     return exit_code(reports)

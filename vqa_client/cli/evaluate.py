@@ -10,8 +10,17 @@ from typing import cast
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import LiveCounts, PipedDisplay, display
 from vqa_client.cli.report_tables import as_tables, json_rows
-from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, emit, emit_json, emit_lines, say
+from vqa_client.cli.signals import until_signalled
+from vqa_client.cli.streams import (
+    EXIT_FAILED_QUESTIONS,
+    EXIT_OK,
+    EXIT_SERVER,
+    Stopped,
+    emit,
+    emit_json,
+    emit_lines,
+    say,
+)
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.model_config import load_model, names_config
@@ -50,8 +59,7 @@ def evaluate_several(runs: Sequence[RunSettings], finish: Finish) -> int:
         reports = until_signalled(lambda stop: ask_runs(runs, progress, stop), progress)
     except Stopped as stopped:
         finish(stopped.reports, False, ())
-        say_how_to_resume()
-        return stopped.code
+        raise
     except ModelsFailed as failed:
         finish(failed.reports, runs[0].html, failed.begun)
         raise

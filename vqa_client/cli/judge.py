@@ -10,7 +10,7 @@ from vqa_client.aggregates import Estimate
 from vqa_client.batch.parts import PartFolder
 from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
-from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
+from vqa_client.cli.signals import until_signalled
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, emit_lines
 from vqa_client.cli.tables import as_text
 from vqa_client.errors import UsageError
@@ -81,9 +81,6 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
     progress = display()
     try:
         reports = until_signalled(lambda stop: arun_several(runs, progress=progress, stop=stop), progress)
-    except Stopped as stopped:
-        say_how_to_resume()
-        return stopped.code
     except ModelsFailed:
         _show_results(runs)
         raise

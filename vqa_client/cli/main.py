@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
-from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE, SIGNALS, emit_lines, prepare_streams, say
+from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE, SIGNALS, Stopped, emit_lines, prepare_streams, say
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError, forbidden
 from vqa_client.version import __version__
 
@@ -71,6 +71,11 @@ def _refuse_empty(arguments: list[str]) -> None:
 def _run_guarded(command: Callable[[], int | None]) -> int:
     try:
         return command() or EXIT_OK
+    except Stopped as stopped:
+        from vqa_client.cli.signals import say_how_to_resume
+
+        say_how_to_resume()
+        return stopped.code
     except ServerUnusable as error:
         return _print_error(error, EXIT_SERVER)
     except VqaClientError as error:

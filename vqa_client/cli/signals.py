@@ -10,11 +10,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from vqa_client.cli.streams import SIGNALS, say
+from vqa_client.cli.streams import SIGNALS, Stopped, say
 from vqa_client.client.url import without_secrets
 from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
-from vqa_client.reports.report import Report
 from vqa_client.runner import GRACE_S
 from vqa_client.settings.batch import without_keys
 
@@ -24,14 +23,6 @@ MOST_EVENTS = 32
 """Ready sockets that one turn of the loop handles: 16 make the longest stall a third shorter, for 6 % more CPU."""
 STOPPING = f"stopping; waiting {GRACE_S:g} s for running requests (Ctrl-C again: stop now)"
 Result = TypeVar("Result")
-
-
-class Stopped(Exception):
-    """A signal ended the work; `code` is its exit code, `reports` are those so far."""
-
-    def __init__(self, number: int, reports: Sequence[Report]) -> None:
-        super().__init__(number)
-        self.code, self.reports = 128 + number, reports
 
 
 def say_how_to_resume() -> None:

@@ -8,11 +8,15 @@ import shutil
 import signal
 import sys
 import textwrap
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from vqa_client.errors import OutputError
 from vqa_client.unseen import unseen
+
+if TYPE_CHECKING:
+    from vqa_client.reports.report import Report
 
 _UNSEEN = unseen(lines=True)
 _TO_COPY = re.compile(r"pip install|vqa-client [^`]*--|-m vqa_client|run-batch")
@@ -43,6 +47,14 @@ def folded(text: str, width: int) -> str:
 EXIT_OK, EXIT_FAILED_QUESTIONS, EXIT_USAGE, EXIT_SERVER = range(4)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that stop a command; its exit code is then 128 plus the number."""
+
+
+class Stopped(Exception):
+    """A signal ended the work; `code` is the exit code, `reports` are those so far."""
+
+    def __init__(self, number: int, reports: "Sequence[Report]") -> None:
+        super().__init__(number)
+        self.code, self.reports = 128 + number, reports
 
 
 _ASCII = str.maketrans(
