@@ -45,6 +45,18 @@ async def test_what_stopped_a_run_settles_no_question_and_the_same_command_asks_
     assert of.report()["accuracy"] == 100.0
 
 
+async def test_questions_that_are_rejected_once_more_say_nothing_about_the_server(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of, server = Questions(tmp_path, 6), fault_server(error(400, "no such option"))
+    for given in ({"breaker_after": 0}, {"breaker_after": 3, "retry": "failed"}):
+        records = await of.ask(server, check=False, **given)
+        assert [record["status"] for record in records.values()] == ["rejected"] * 6
+    assert len(server.chats) == 12
+    with pytest.raises(ServerUnusable, match="3 questions in a row failed"):
+        await of.ask(server, check=False, breaker_after=3, fresh=True)
+
+
 async def test_a_server_that_filters_everything_is_asked_to_the_end(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:

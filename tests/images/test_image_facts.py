@@ -3,6 +3,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import suppress
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +28,7 @@ from tests.images.pictures import (
 )
 from vqa_client.errors import QuestionFailed
 from vqa_client.images.facts import facts
+from vqa_client.images.headers import Oddity
 
 XMP = b"http://ns.adobe.com/xap/1.0/\0<x><rdf:Description tiff:Orientation='%d'/></x>"
 
@@ -217,6 +219,7 @@ def test_a_file_cut_anywhere_is_odd_or_still_whole_for_a_decoder(name: str) -> N
         except QuestionFailed:
             continue
         assert found.oddities or loads(data[:length]), length
+        assert {*found.oddities} <= {*get_args(Oddity)}
 
 
 def test_a_jpeg_cut_behind_the_end_of_its_thumbnail_is_cut() -> None:

@@ -264,6 +264,7 @@ def test_the_order_of_judges_does_not_matter_even_if_one_never_decides(
     assert [each["judge"]["name"] for each in found["verdicts"]] == ["mute", "one", "two", "majority"]
     assert counts(found, -1) == (7, 5, 0)  # right where both say so; a tie elsewhere
     assert found["verdicts"][-1]["accuracy"] == 1
+    assert found["verdicts"][-1]["judge"]["undecided"] == {"no majority": 5}
     assert found["pairs"]["one - two"]["n"] == 11, "where both decide"
     assert found["fleiss"] is None
 

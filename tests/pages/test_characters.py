@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pages.typefaces import FONTS
-from vqa_client.pages.fonts import TAB, UNDRAWN, _cjk, chain, is_blank, prepare
+from vqa_client.pages.fonts import TAB, UNDRAWN, _cjk, chain, has_cjk, is_blank, prepare, script_of
 
 
 def test_what_is_invisible_goes_and_is_counted() -> None:
@@ -14,6 +14,19 @@ def test_what_is_invisible_goes_and_is_counted() -> None:
     assert prepared.text == "softhyphen zerowidth bell bom"
     assert prepared.removed == {"\x07": 1, "\xad": 2, "\u200b": 1, "\ufeff": 1}
     assert prepared.missing == {}
+
+
+def test_chinese_japanese_and_korean_are_told_from_other_scripts() -> None:
+    scripts = {
+        "中 é": "chinese",
+        "豈": "chinese",
+        "中か": "japanese",
+        "ｶ": "japanese",
+        "中한": "korean",
+        "ㄱ": "korean",
+    }
+    assert {text: script_of(text) for text in scripts} == scripts
+    assert [has_cjk(text) for text in (*scripts, "abc éжש。")] == [True] * 6 + [False]
 
 
 def test_what_no_font_has_is_replaced_and_counted() -> None:

@@ -1,8 +1,10 @@
 """What pages, documents and perturbations that can't be are called, and the way out: whole messages and hints."""
 
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from PIL import Image
@@ -13,13 +15,14 @@ from vqa_client.pages.documents import Document, checked, read_documents, shown
 from vqa_client.pages.fonts import chain
 from vqa_client.pages.layout import Page, Style, canvas
 from vqa_client.pages.legibility import text_of
-from vqa_client.pages.metadata import making, read_metadata
+from vqa_client.pages.metadata import making, read_metadata, versions
 from vqa_client.pages.needles import write_needles
 from vqa_client.pages.page_files import PageFiles, image_names, page_bytes, read_page, remove_pages
 from vqa_client.pages.perturb import clean_style, form, lacking, perturb_pages, variants
 from vqa_client.pages.perturbations import HELP, parse
 from vqa_client.pages.render import pdf_pages
 from vqa_client.pages.sheet import SheetColumn, contact_sheet
+from vqa_client.shipped import install
 
 HERE = Path()
 AGAIN = "give another --output, or delete that folder to make its pages again"
@@ -35,6 +38,7 @@ FILES = {
     "no_context.json": '[{"_id": "a"}]',
     "two.json": '[{"_id": "a", "context": "x"}, {"_id": "a", "context": "y"}]',
     "short.json": '[{"_id": "a", "context": "x"}]',
+    "numbers.json": '[{"_id": "a", "context": 5}]',
     "blank.json": '[{"_id": "a", "context": " "}]',
     "font.ttf": "not a font",
     "broken/metadata.json": "[",
@@ -55,6 +59,13 @@ FILES = {
     "stuck/a_page_001.png/inner": "",
     "file": "",
 }
+
+
+@patch("vqa_client.pages.metadata.version", side_effect=PackageNotFoundError("pypdfium2"))
+def undrawn(version: object) -> None:
+    versions()
+
+
 ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (
         lambda: list(read_documents(Path("no_context.json"))),
@@ -102,6 +113,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: page_bytes(Path("no")), f"can't read no: {MISSING}", "the page is gone or not readable"),
     (lambda: chain("no.ttf", "chinese"), "the font no.ttf does not exist", ""),
     (lambda: chain("font.ttf", "chinese"), "font.ttf is not a font with Latin letters", "give a .ttf or .otf file"),
+    (undrawn, "drawing pages needs the package pypdfium2", install("render")),
     (lambda: text_of("no.png"), f"no.png: [Errno 2] {MISSING}: 'no.png'", "make the page again"),
     (lambda: kept("bare"), "bare has page images and no metadata.json that says how", AGAIN),
     (lambda: kept("broken"), "broken/metadata.json was not written by this command", AGAIN),
@@ -110,6 +122,11 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         lambda: needles("short.json", "n.json", 99),
         "--num_secrets is 99, and there are 10 kinds of secrets",
         "give at most 10",
+    ),
+    (
+        lambda: needles("numbers.json", "n.json"),
+        "numbers.json: record 1 (_id 'a'): field `context` is not text",
+        NEEDLES,
     ),
     (lambda: needles("two.json", "n.json"), "two.json: record 2: _id 'a' comes twice", "give each document its own"),
     (

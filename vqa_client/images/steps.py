@@ -70,8 +70,6 @@ def _within_pixels(width: int, height: int, limit: int | None) -> tuple[int, int
 
 def check_pixels(width: int, height: int, recipe: Recipe, path: str) -> None:
     """Raise QuestionFailed for an image with more pixels than servers accept, unless it will be shrunk to fewer."""
-    if width * height <= MAX_IMAGE_PIXELS:
-        return
     sent_width, sent_height = sent_size(width, height, recipe)
     if sent_width * sent_height > MAX_IMAGE_PIXELS:
         reason = f"has {width}x{height} pixels; servers take at most {MAX_IMAGE_PIXELS:,}"

@@ -88,9 +88,9 @@ class TextLine(Struct, frozen=True):
     """One line; `x_pt` is its start, `right_to_left` the direction of its paragraph."""
 
     text: str
-    x_pt: float = 0.0
-    width_pt: float = 0.0
-    right_to_left: bool = False
+    x_pt: float
+    width_pt: float
+    right_to_left: bool
 
 
 class Page(Struct, frozen=True):
