@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock
 
@@ -150,6 +151,20 @@ async def test_a_run_that_does_not_wait_submits_and_the_same_command_reads(
     assert found == [(0, 2, True), *[(COUNT, 3, False)] * 3]
     assert {each["completion_window"] for each in batches.batches.values()} == {"7d"}
     assert not notes.about("the same command collects them")
+
+
+async def test_a_batch_is_looked_at_more_and_more_rarely(
+    of: Batched, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(run, "asyncio", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(run, "MOST_POLL_S", 0.015)
+    await of.run(fault_server(Batches(looks=4).rule(oracle(of.replies()))), batch_lines=COUNT)
+    assert slept == pytest.approx([0.0125, 0.015, 0.015, 0.015])
 
 
 UNSUPPORTED = "You uploaded an unsupported image."

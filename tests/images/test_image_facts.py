@@ -91,6 +91,7 @@ def test_the_orientation_is_read_in_both_byte_orders_and_any_integer_type(
     assert facts(with_segment(encoded(spotted(), "JPEG"), 0xE1, b"Exif\0\0" + tiff)).oddities == ("orientation",)
 
 
+PNG_HEAD = b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", b"\0\0\0\1\0\0\0\1\x08\0\0\0\0")
 ODD = {
     "cmyk": (encoded(spotted("CMYK"), "JPEG"), "cmyk"),
     "grey 16": (raw_png(1, 16, 0, b"ab"), "16bit"),
@@ -113,6 +114,9 @@ ODD = {
     "bmp": (encoded(spotted(), "BMP"), "format"),
     "tiff": (encoded(spotted(), "TIFF"), "format"),
     "jpeg trailer": (encoded(spotted(), "JPEG") + b"\0\0", "trailer"),
+    "png without pixels": (PNG_HEAD + png_chunk(b"IEND", b""), "damaged"),
+    "gif without a picture": (b"GIF89a\1\0\1\0\0\0\0\x3b", "damaged"),
+    "webp without a picture": (b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0" + bytes(10), "damaged"),
     "apple png": (raw_png(1, 8, 0, b"a", png_chunk(b"CgBI", b"\0\0\0\0")), "coding"),
 }
 

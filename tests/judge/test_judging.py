@@ -57,6 +57,8 @@ def test_a_judge_is_asked_once_with_the_same_prompt(tmp_path: Path, fault_server
     first = (run.log.parent / "capitals.judged-correct.json").read_bytes()
     assert run.judged(server.base_url) == 0
     assert len(server.chats) == len({chat.prompt for chat in server.chats}) == 48
+    clusters = {key[0]: record["cluster"] for key, record in run.records("correct").items()}
+    assert clusters == {f"q{n}": f"c{n // 2}" for n in range(12)}
     assert {(*material(chat.prompt),) for chat in server.chats} == {("question", "reference", "reply")}
     assert (run.log.parent / "capitals.judged-correct.json").read_bytes() == first
     changed = run.root / "rows.jsonl"

@@ -7,7 +7,7 @@ from PIL import Image
 
 from tests.pages.typefaces import SMALL, images, pages, render
 from vqa_client.pages.documents import Document
-from vqa_client.pages.estimate import TOKEN_SIDES, PageEstimate, estimate, size_pixels, tokens
+from vqa_client.pages.estimate import TOKEN_SIDES, PageEstimate, _jobs, estimate, size_pixels, tokens
 
 LONG = "\n".join(f"line {number} of some length" for number in range(23))
 TEXTS = {"d1": LONG, "d2": "one line", "d3": LONG * 4}
@@ -41,6 +41,11 @@ def test_pages_are_measured_as_they_are_cropped(crops: tuple[bool, bool]) -> Non
     assert size_pixels(short, style) == pytest.approx(CUT[crops], abs=3)
     (blank,) = pages("", style)
     assert size_pixels(blank, style) == (200, 92)
+
+
+def test_pages_of_the_first_32_documents_are_drawn() -> None:
+    documents = [Document(id=str(number), text="x") for number in range(34)]
+    assert [job.is_sampled for job in _jobs(documents, SMALL)] == [True] * 32 + [False] * 2
 
 
 def test_max_pages_counts() -> None:

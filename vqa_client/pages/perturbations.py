@@ -208,7 +208,7 @@ def _upscale(pixels: "Pixels", values: Mapping[str, Value], digest: bytes) -> "P
     from PIL import Image
 
     scale = float(values["to_dpi"]) / float(values["dpi"])
-    width, height = (max(1, math.floor(side * scale)) for side in pixels.size)
+    width, height = (math.floor(side * scale) for side in pixels.size)
     return pixels.resize((width, height), Image.Resampling.BILINEAR)
 
 
