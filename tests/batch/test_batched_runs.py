@@ -47,7 +47,9 @@ async def test_a_batched_run_equals_the_online_run(of: Batched, online: bytes, f
     assert ended.endswith(": batch batch_3: completed")
     about = batches.batches["batch_3"]["metadata"]
     assert about == {"run": "mc clean", "part": "3", "file": about["file"]}
-    assert [each["id"] for each in of.run_file()["sessions"][0]["batches"]] == ["batch_1", "batch_2", "batch_3"]
+    assert of.run_file()["sessions"][0]["batches"] == [
+        {"id": f"batch_{number}", "questions": size, "status": "completed"} for number, size in enumerate((4, 4, 2), 1)
+    ]
     assert of.whole_report() == online
     run = of.run_file()
     run["described"]["settings"]["max_workers"] = 64  # as older run files may have it
@@ -146,7 +148,8 @@ async def test_a_run_that_does_not_wait_submits_and_the_same_command_reads(
         batches.looks = looks
         notes = await of.run(server, **given)
         if not found:
-            assert notes.about("0 of 10 answered, 8 in 2 batches (batch_1, batch_2), 2 not sent yet")
+            [left] = notes.about("0 of 10 answered, 8 in 2 batches (batch_1, batch_2), 2 not sent yet; ")
+            assert left.endswith("; the same command collects them, `vqa-client batch cancel` ends them")
         found.append((len(of.records()) if of.log_path.exists() else 0, len(batches.batches), of.unfinished))
     assert found == [(0, 2, True), *[(COUNT, 3, False)] * 3]
     assert {each["completion_window"] for each in batches.batches.values()} == {"7d"}

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -179,8 +180,21 @@ def test_a_grade_is_worth_its_place_on_the_scale(
     assert run.judged(server.base_url, "--kind", "grade", "--scale", "0-3") == 2  # another scale is another run
 
 
+def test_the_identity_of_judgements_has_their_criteria(tmp_path: Path, fault_server: StartsServers) -> None:
+    run, server = Run(tmp_path, RIGHT_AND_WRONG[:2]), fault_server(answer("VERDICT: 3"))
+    (tmp_path / "rubric.txt").write_text(" Only capitals.\n")
+    given = ("--kind", "grade", "--scale", "1-5", "--rubric", str(tmp_path / "rubric.txt"))
+    assert run.judged(server.base_url, *given, check=False) == 0
+    identity = json.loads((run.log.parent / "capitals.judge-grade.run.json").read_bytes())["identity"]
+    assert {name: identity[name] for name in identity.keys() - {"model", "images", "server"}} == {
+        **{"task": "judge", "variant": "capitals", "kind": "grade", "prompt_version": "2", "with_images": False},
+        **{"highest_grade": 5, "lowest_grade": 1, "rubric_sha256": sha256(b"Only capitals.").hexdigest()},
+        "judged": {"task": "capitals", "variant": "", "model": "secret-model", "run": identity["judged"]["run"]},
+    }
+
+
 def test_one_command_judges_all_runs_of_a_folder_and_only_by_judges_that_pass(
-    tmp_path: Path, fault_server: StartsServers
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = [Run(tmp_path / name, RIGHT_AND_WRONG[:4]) for name in ("one", "two")]
     good = runs[0].config("good", fault_server(answer(honest)).base_url)
@@ -203,6 +217,9 @@ def test_one_command_judges_all_runs_of_a_folder_and_only_by_judges_that_pass(
         ]
         settings = JudgeSettings(results=run.log, kind="correct")
         assert [each.name for each in judges_of(JudgedRun(settings, "correct"), settings)] == ["good"]
+    assert run_command(["judge", str(tmp_path), "--for_people", "3"]) == 2
+    said = f"{tmp_path} contains 2 runs\nhint: name the one that people judge\n"
+    assert capsys.readouterr().err.endswith(said)
 
 
 def test_a_judge_may_be_the_name_of_a_served_model(

@@ -10,7 +10,9 @@ from tests.fakes.words import answer, error
 from tests.judge.judged import Run, honest
 from vqa_client.cli.main import run_command
 from vqa_client.html.figures import judgings
+from vqa_client.judge.loading import JudgedRun
 from vqa_client.reports.logged_run import read_run
+from vqa_client.settings.judge import JudgeSettings
 
 
 def test_half_a_run_is_not_judged(
@@ -63,6 +65,13 @@ def test_a_failed_control_is_shown_with_the_verdicts_that_would_pass(
     run = Run(tmp_path, ["So A" if kind == "match" else "It is city 0"], choices=kind == "match")
     assert run.judged(fault_server(judge).base_url, "--kind", kind) == 3
     assert f"such as {example}: nothing is judged" in capsys.readouterr().err
+
+
+def test_replies_that_no_judge_sees_are_counted_by_reason(tmp_path: Path) -> None:
+    run = Run(tmp_path, ["city 0", "It is city 1", "", "no"])
+    for which, left_out in (("all", {}), ("wrong", {"not_asked_for": ("q0",)})):
+        asked = JudgedRun(JudgeSettings(results=run.log, kind="correct", which=which), "correct")
+        assert asked.survey()[:2] == (3 - len(left_out), left_out | {"no_reply": ("q2",)})
 
 
 @pytest.mark.parametrize("scores", [1.0, 0.5, 0.0])

@@ -154,7 +154,7 @@ def test_pages_that_the_clean_folder_lacks_are_named(tmp_path: Path) -> None:
     clean = clean_folder(tmp_path)
     perturb(clean, tmp_path, "blur")
     (clean / "images" / "d1_page_002.png").unlink()
-    with pytest.raises(UsageError, match=r"contains 1 images that clean hasn't, d1_page_002\.png"):
+    with pytest.raises(UsageError, match=r"contains 1 image that clean hasn't, d1_page_002\.png"):
         perturb(clean, tmp_path, "blur")
 
 

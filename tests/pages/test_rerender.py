@@ -8,11 +8,17 @@ from tests.tasks.documents import mc_record
 from vqa_client.errors import DataError, UsageError
 from vqa_client.pages.documents import shown
 from vqa_client.pages.layout import Style
+from vqa_client.pages.metadata import Making
 from vqa_client.pages.page_files import PageFiles, read_page
 from vqa_client.pages.perturb import changed, low_folder, perturb_pages, rerender, variants
 from vqa_client.pages.perturbations import parse
 
 STYLE = Style(dpi=96, page_width_pt=200, page_height_pt=120)
+
+
+def test_pages_are_known_by_all_that_decides_their_pixels() -> None:
+    made = Making(style=Style(font="a folder/one.ttf"), versions={"pillow": "11"})
+    assert made.sha256({"one.ttf": "ab"}) == "bc2e7231f3a25042f094e448d41133d5caac7aed393c5492b04c9b572e635dea"
 
 
 def nothing(_: object) -> None:

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.tasks.documents import mc_record
-from vqa_client import AskSettings, run
+from vqa_client import AskSettings, McSettings, run
 from vqa_client.batch.parts import PartFolder, refuse_open
 from vqa_client.client.endpoint import tls_context
 from vqa_client.errors import DataError, IdentityError, QuestionFailed, ServerAway, UsageError
@@ -19,6 +19,7 @@ from vqa_client.evaluation import ModelsFailed
 from vqa_client.runs import document_pages
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.merge import merge_folder
+from vqa_client.runs.plans import make_plans
 from vqa_client.runs.reopened import reopen
 from vqa_client.runs.resume import RunPaths, any_answer, carry_over
 from vqa_client.runs.robustness import read_result_files, read_runs
@@ -57,6 +58,7 @@ FILES = {
     "gone/a.shard-1-of-1.run.json": shard_file("gone.json"),
     "apart/a.shard-1-of-1.records.jsonl": "",
     "apart/a.shard-1-of-1.run.json": shard_file("d.json"),
+    "pages/b_page_1.png": "",
     "d.json": json.dumps([mc_record("a")]),
     "Grayscale/m_Grayscale.json": "[]",
     "half/a.shard-1-of-2.records.jsonl": "{}\n",
@@ -96,6 +98,13 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         ).__enter__(),
         "an image that the server fetches can't be corrupted",
         "--image_urls fetch",
+    ),
+    (
+        lambda: make_plans(
+            McSettings(data=Path("d.json"), images=Path("pages"), output=Path("out")), None, None, lambda _: None
+        ),
+        "mc pages: there are no questions to ask in d.json",
+        "every question was skipped; the lines above say why",
     ),
     (retrieved, "--pages retrieved needs bm25s", install("retrieval")),
     (
