@@ -137,6 +137,11 @@ def test_a_rule_gives_the_scores_of_its_source(
     assert compared == rows
 
 
+def test_slidevqa_leaves_out_the_unit_that_the_question_asks_for() -> None:
+    assert slidevqa.normalised("Acme company", "in which company is it?") == "acme"
+    assert slidevqa.normalised("12 people", "how many people came?") == "12"
+
+
 @needs_goldens
 def test_the_means_of_slidevqas_answers_are_the_published_ones() -> None:
     for line in (GOLDENS / "slidevqa.jsonl").read_text(encoding="utf-8").splitlines():

@@ -110,8 +110,9 @@ def test_the_example_of_the_metric_on_the_hub() -> None:
 
 
 def test_a_single_reference_gives_a_warning() -> None:
-    with pytest.warns(UserWarning, match="1 of 2 questions have a single reference"):
+    with pytest.warns(UserWarning, match="1 of 2 questions have a single reference") as warned:
         assert vqa_accuracy(["x", "x"], [["x"], ["x"] * 10])["overall"] == 50.0
+    assert warned[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         vqa_accuracy(["x"], [["x", "y"]])

@@ -347,8 +347,9 @@ def test_an_entry_has_the_form_that_its_test_server_takes(benchmark: str, id: st
 def test_photographs_of_a_split_are_in_its_folder() -> None:
     from vqa_client.tasks import textvqa, vizwiz
 
-    row = textvqa.Row(question="?", question_id="1", image="/d/train_images/a.jpg")
-    assert textvqa.question(row, Place("f", 0, "test")).images == ("/d/test_images/a.jpg",)
+    row = textvqa.Row(question="?", question_id="1", image="/d/train_images/a.jpg", image_id="7")
+    asked = textvqa.question(row, Place("f", 0, "test"))
+    assert (asked.images, asked.cluster) == (("/d/test_images/a.jpg",), "7")
     named = vizwiz.Row(id="VizWiz_test_1.jpg", question="?", image="/d/val/VizWiz_test_1.jpg")
     assert vizwiz.question(named, Place("f", 0, "test")).images == ("/d/test/VizWiz_test_1.jpg",)
 

@@ -24,6 +24,7 @@ REASONS = {"E": "A dog barks.", "F": "The door is open.", "G": "It rains.", "H":
         ("He hides because of the dog because it barks", "C", "it barks"),
         ("He hides because of the dog", "C", None),
         ("D", "D", None),
+        ("The answer is A. The street is wet.", "A", None),
         ("Answer: D\nExplanation: coats are on", "D", "coats are on"),
         ("Because it rains, the answer is (A).", "A", "it rains, the answer is (A)."),
     ],
