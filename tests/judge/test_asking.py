@@ -185,7 +185,9 @@ def test_the_identity_of_judgements_has_their_criteria(tmp_path: Path, fault_ser
     (tmp_path / "rubric.txt").write_text(" Only capitals.\n")
     given = ("--kind", "grade", "--scale", "1-5", "--rubric", str(tmp_path / "rubric.txt"))
     assert run.judged(server.base_url, *given, check=False) == 0
-    identity = json.loads((run.log.parent / "capitals.judge-grade.run.json").read_bytes())["identity"]
+    file = json.loads((run.log.parent / "capitals.judge-grade.run.json").read_bytes())
+    identity = file["identity"]
+    assert (file["scoring"]["kind"], file["scoring"]["version"].partition(".")[2]) == ("grade", "2")
     assert {name: identity[name] for name in identity.keys() - {"model", "images", "server"}} == {
         **{"task": "judge", "variant": "capitals", "kind": "grade", "prompt_version": "2", "with_images": False},
         **{"highest_grade": 5, "lowest_grade": 1, "rubric_sha256": sha256(b"Only capitals.").hexdigest()},

@@ -14,7 +14,10 @@ from tests.faults.questions import CHOICES, Questions
 from vqa_client.cli.report_tables import as_tables, json_rows
 from vqa_client.errors import IdentityError
 from vqa_client.evaluation import arun
+from vqa_client.runs.plans import make_plans
 from vqa_client.runs.reopened import rescore
+from vqa_client.runs.varied import _unmovable
+from vqa_client.types import Question
 
 
 def knowing(of: Questions) -> Any:
@@ -120,6 +123,13 @@ async def test_a_question_whose_choices_name_each_other_is_left_out(
     [file] = of.output.glob("*.run.json")
     assert json.loads(file.read_bytes())["described"]["left_out"] == {"choices_name_each_other": 1}
     assert done.expected == (8 if option == "circular" else 2)
+
+
+def test_a_question_without_choices_has_none_to_move(tmp_path: Path) -> None:
+    [plan] = make_plans(Questions(tmp_path, 1).settings("http://127.0.0.1:1/v1"), None, None, lambda _: None)
+    choices: list[dict[str, str]] = [{}, {"A": "one"}]
+    reasons = [_unmovable(Question(id="a", text="?", choices=given), plan.task) for given in choices]
+    assert reasons == ["no_choices", "choices_name_each_other"]
 
 
 @pytest.mark.parametrize(("option", "name"), [("circular", "circular"), ("shuffle_choices", "shuffled")])

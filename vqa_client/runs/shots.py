@@ -117,7 +117,7 @@ class Draw:
         return check
 
     def _group(self, question: Question) -> object:
-        return question.groups.get(self._same) if self._same else None
+        return question.groups.get(self._same)
 
 
 def _words(question: Question) -> str:
