@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -350,3 +351,19 @@ def test_only_a_benchmarks_own_file_has_its_digest_in_what_scores_a_run() -> Non
     for name in ("chartqa", "mmmu", "pope", "vqa2"):
         shipped = registry.find(name)
         assert (shipped.sha256, "file" in shipped.scoring(shipped.settings())) == ("", False)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        *(("mc", {key: value}) for key, value in (("limit", 3), ("blacklist", "ids.txt"), ("repeat", 3))),
+        *(("mc", {key: True}) for key in ("circular", "shuffle_choices", "blind")),
+        ("pope", {"sample": 5, "by": "kind"}),
+        ("mmlongbench-doc", {"pages": "evidence"}),
+    ],
+)
+def test_a_run_is_read_again_with_all_of_its_data(name: str, given: dict[str, Any]) -> None:
+    of, file = registry.find(name), {"data": "a", "images": "b"}
+    whole = of.settings_from(file, as_given=False)
+    assert of.settings_from(file | given, as_given=False) == whole
+    assert of.settings_from(file | given, as_given=True) != whole
