@@ -1,5 +1,6 @@
 """A user's own benchmark: the file in the docs, a package with an entry point, and wrong files."""
 
+import hashlib
 import json
 import re
 import sys
@@ -147,7 +148,8 @@ def test_a_package_adds_a_benchmark_by_an_entry_point(
     assert "colours_module" not in sys.modules
     entry = registry.find("colours")
     settings = entry.settings(shade="red", strict=True, verbose=True).named("colours")
-    assert (entry.identity(settings), entry.scoring(settings)) == ({"shade": "red"}, {"strict": "True"})
+    digest = hashlib.sha256(OPTIONS.encode()).hexdigest()
+    assert (entry.identity(settings), entry.scoring(settings)) == ({"shade": "red"}, {"file": digest, "strict": "True"})
     assert entry.settings_from({"output": "out", "shade": "red", "strict": "True"}, as_given=False).strict is True
     assert run_command(["run", "colours", "--help"]) == 0
     assert "--shade" in capsys.readouterr().out

@@ -196,7 +196,7 @@ def test_a_judge_without_a_verdict_has_no_score(
     run = Run(tmp_path, ["It is city 0", "It is city 1"])
     says = on_judgements(lambda received: answer(f"VERDICT: {replies['land 1' in received.prompt]}"))
     assert run.judged(fault_server(says).base_url) == 0
-    assert ("right by the judge 0.0 %" in capsys.readouterr().err) is shown
+    assert ("right by the judge, at least 0.0 %" in capsys.readouterr().err) is shown
     log = run.log.parent / "capitals.judge-correct.records.jsonl"
     report = json.loads(log.with_name("capitals.judge-correct.json").read_text())
     seen = overview(read_run(log))

@@ -195,7 +195,7 @@ def benchmark(settings: JudgeSettings) -> Benchmark:
             Metric("judged", value, "the score of what is decided", read=decided),
             Metric("at_most", partial(bound, 1.0), "undecided as right", read=decided),
         ),
-        measure=_MEASURES.get(kind, "right by the judge"),
+        measure=f"{_MEASURES.get(kind, 'right by the judge')}, at least",  # undecided ones count as wrong
         choosing=choosing,
         prompt=lambda question: question.text,
         compares_answers=kind != "extract",

@@ -39,7 +39,7 @@ from vqa_client.tasks.own_load import parts_of
 
 
 class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
-    """A benchmark by its name; `sha256` is the digest of a benchmark's own file, if it was given by its path."""
+    """A benchmark by its name; `sha256` is the digest of its file if that isn't of this package."""
 
     name: str
     title: str
@@ -271,12 +271,20 @@ def find(name: str) -> RegisteredBenchmark:
     known = declared().get(name)
     module = known.module if known is not None else of_runs().get(name)
     if module is not None:
-        return _entry(name, importlib.import_module(module))
+        imported = importlib.import_module(module)
+        return _entry(name, imported, _digest_of(imported))
     near = difflib.get_close_matches(name, declared())
     hint = f"did you mean {near[0]}? " if near else ""
     if os.path.exists(name):
         hint = f"`vqa-client ask {name}` asks your own questions; "
     raise UsageError(f"there is no benchmark {name!r}", hint=f"{hint}`vqa-client list` shows all; a file ends in .py")
+
+
+def _digest_of(module: ModuleType) -> str:
+    """The digest of the file of another package's module, "" for one of this package, and without a file."""
+    file = module.__file__ or ""
+    is_own = not file.startswith(_PACKAGE) and os.path.isfile(file)
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if is_own else ""
 
 
 _FILE: Final = "_file_"
