@@ -153,6 +153,12 @@ async def test_a_finished_run_of_another_served_model_is_refused_and_needs_no_se
     assert (again.path.read_bytes(), other.chats) == (report.path.read_bytes(), [])
 
 
+async def test_failed_questions_are_asked_again(tmp_path: Path, fault_server: StartsServers, store: s3._Server) -> None:
+    of, server = Questions(tmp_path, 4), fault_server(first_n(4, error(500), "B"))
+    failed = [(await worker(of, server.base_url, name, max_retries=0)).failed for name in "ab"]
+    assert (failed, len(server.chats)) == ([4, 0], 8)
+
+
 async def test_ctl_finds_a_worker_by_its_output_folder(
     tmp_path: Path, fault_server: StartsServers, store: s3._Server
 ) -> None:
@@ -208,7 +214,7 @@ async def test_a_worker_that_has_lost_its_lease_stops_and_nothing_counts_twice(
     slow, progress = Leases(SHARE, 1), Heard()
     working = asyncio.create_task(worker(of, server.base_url, "a", progress=progress, shard="next/1", max_workers=1))
     await asyncio.to_thread(server.wait_for_requests, 2)
-    slow.is_done(Shard(1, 1))
+    slow.finished(Shard(1, 1))
     with monkeypatch.context() as patched:
         patched.setattr(leases, "EXPIRED_S", -1.0)
         lease = taken(slow, Shard(1, 1))
@@ -332,7 +338,7 @@ async def test_a_failed_worker_frees_its_shard(tmp_path: Path, fault_server: Sta
 
 def test_of_two_workers_one_gets_a_shard(store: s3._Server, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other, shard = Leases(SHARE, 2), Leases(SHARE, 2), Shard(2, 2)
-    assert not other.is_done(shard)  # so that it has an old list of the leases
+    assert not other.finished(shard)  # so that it has an old list of the leases
     lease = taken(one, shard)
     assert other.take(shard) is None
     assert one.renew(lease)

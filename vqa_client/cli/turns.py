@@ -34,7 +34,7 @@ from vqa_client.errors import (
 from vqa_client.evaluation import Interrupted, ModelsFailed, arun_several
 from vqa_client.files import private_folder, replacing
 from vqa_client.records import is_settled
-from vqa_client.reports.log_reader import LogReader
+from vqa_client.reports.log_reader import LOG_ENDING, LogReader
 from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
 from vqa_client.runner import until_stopped
@@ -42,7 +42,7 @@ from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
 from vqa_client.runs.merge import check_same_run, merge_settings
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import FRESH, RunFile
-from vqa_client.runs.shards import PREFIX, Growing, with_output
+from vqa_client.runs.shards import PREFIX, Growing, with_output, write_file
 from vqa_client.runs.stage import CtlOrders, in_daemon_thread
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_folder
@@ -175,10 +175,13 @@ class InStore(InFolder):
         super().__init__(settings, progress, stop)
         self._of = settings[0].turns
         self._leases = Leases(settings[0].share, self._of)
+        self._tags: dict[int, str] = {}
 
     async def check(self) -> None:
         await in_daemon_thread(self._leases.check)
         await self._check_same_run(asks_server=True)
+        for number in range(1, self._of + 1):
+            self._tags[number] = await _call_store(partial(self._leases.finished, Shard(number, self._of)))
 
     async def _check_same_run(self, *, asks_server: bool = False) -> None:
         """Raise IdentityError if the store has shards of another run.
@@ -188,7 +191,7 @@ class InStore(InFolder):
         shard = await _call_store(self._leases.begun)
         if shard is None:
             return
-        done = await _call_store(partial(self._leases.is_done, shard))
+        done = bool(await _call_store(partial(self._leases.finished, shard)))
         kept: dict[int, dict[str, RunFile]] = {number: {} for number in range(len(self._settings))}
         for name, content in (await _call_store(partial(self._leases.files, shard, RUN_ENDING))).items():
             root, _, path = name.partition("/")
@@ -206,7 +209,9 @@ class InStore(InFolder):
     async def ask_shard(self, shard: Shard) -> bool:
         """As of InFolder; a worker that loses its lease stops, and drops records that are not yet in the store."""
         leases = self._leases
-        if await _call_store(partial(leases.is_done, shard)):
+        tag = await _call_store(partial(leases.finished, shard))
+        is_new = tag != self._tags[shard.number]
+        if tag and (is_new or await _call_store(partial(self._is_settled, shard))):
             return True
         lease = await _call_store(partial(leases.take, shard))
         if lease is None:
@@ -230,6 +235,15 @@ class InStore(InFolder):
                     return False
                 await _call_store(partial(leases.finish, lease, files.whole()))
         return True
+
+    def _is_settled(self, shard: Shard) -> bool:
+        """Whether no question of a shard that an earlier command finished is asked again."""
+        again = self._settings[0].asked_again
+        with private_folder(PREFIX) as folder:
+            for name, content in self._leases.files(shard, LOG_ENDING).items():
+                write_file(folder / name, content)
+            logs = map(LogReader, folder.rglob(f"*{LOG_ENDING}"))
+            return all(is_settled(record, again) for log in logs for record in log)
 
     async def gather(self) -> None:
         await self._check_same_run()  # another run may have begun at the same time and finished all

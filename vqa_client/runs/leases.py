@@ -79,9 +79,10 @@ class Leases:
                 hint="the same N, or another --share",
             )
 
-    def is_done(self, shard: Shard) -> bool:
+    def finished(self, shard: Shard) -> str:
+        """A tag that changes whenever a worker finishes the shard; "" before the first time."""
         self._refresh()
-        return f"done/{_name(shard)}" in self._known
+        return str(self._known.get(f"done/{_name(shard)}", {}).get("e_tag", ""))
 
     def take(self, shard: Shard) -> Lease | None:
         """Take the shard's lease; None if another worker that is alive has it."""
