@@ -140,7 +140,8 @@ def test_a_package_adds_a_benchmark_by_an_entry_point(
     info = tmp_path / "colours-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: colours\nVersion: 1.0\nSummary: Names of colours\n")
-    (info / "entry_points.txt").write_text("[vqa_client.benchmarks]\ncolours = colours_module\n")
+    points = "colours = colours_module\nlost = lost_module.inner\n"
+    (info / "entry_points.txt").write_text(f"[vqa_client.benchmarks]\n{points}")
     monkeypatch.syspath_prepend(tmp_path)
     declared.cache_clear()
     assert run_command(["list"]) == 0
@@ -153,6 +154,11 @@ def test_a_package_adds_a_benchmark_by_an_entry_point(
     assert entry.settings_from({"output": "out", "shade": "red", "strict": "True"}, as_given=False).strict is True
     assert run_command(["run", "colours", "--help"]) == 0
     assert "--shade" in capsys.readouterr().out
+    assert run_command(["run", "lost", "--data", "x"]) == 2
+    said = (
+        "the entry point of 'lost' names the module lost_module.inner, and there is no lost_module\nhint: mend the en"
+    )
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("offers", ["", "labels=('A', 'B')", "pages=Pages()", "labels=('A', 'B'), pages=Pages()"])

@@ -271,13 +271,23 @@ def find(name: str) -> RegisteredBenchmark:
     known = declared().get(name)
     module = known.module if known is not None else of_runs().get(name)
     if module is not None:
-        imported = importlib.import_module(module)
+        imported = _import_declaration(name, module)
         return _entry(name, imported, _digest_of(imported))
     near = difflib.get_close_matches(name, declared())
     hint = f"did you mean {near[0]}? " if near else ""
     if os.path.exists(name):
         hint = f"`vqa-client ask {name}` asks your own questions; "
     raise UsageError(f"there is no benchmark {name!r}", hint=f"{hint}`vqa-client list` shows all; a file ends in .py")
+
+
+def _import_declaration(name: str, module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # it is another one, which the module imports
+        found = f"the entry point of {name!r} names the module {module}, and there is no {error.name}"
+        raise UsageError(found, hint="mend the entry point of its package, and install that again") from None
 
 
 def _digest_of(module: ModuleType) -> str:
