@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.scoring.explained_answer.replies import said
+from vqa_client.scoring.counts import summed_numbers
 from vqa_client.scoring.explained_answer import read_phrase
 from vqa_client.scoring.finish import is_cut
 from vqa_client.scoring.maths import number_of, same_maths
-from vqa_client.scoring.numbers import _summed_numbers
 from vqa_client.scoring.refusal import misses_image
 from vqa_client.scoring.restated import affirms, answer_in
 from vqa_client.scoring.vqa_accuracy import is_sentence
@@ -29,7 +29,7 @@ LIMITS: list[tuple[int, Callable[[int], object]]] = [
     (500, lambda size: number_of(f"{size}!/{size}!")),
     (5_000, lambda size: number_of(f"2^{{{size}}}/2^{{{size}}}")),
     (50, lambda size: same_maths(", ".join(["1/2"] * size), ", ".join(["0.5"] * size))),
-    (30, lambda size: _summed_numbers(", ".join(map(str, range(1, size + 1))))),
+    (30, lambda size: summed_numbers(", ".join(map(str, range(1, size + 1))), "")),
     (32, lambda size: "." not in without_punctuation("a." * size)),
     (5, lambda size: not is_sentence("word " * size)),
     (800, lambda size: misses_image("there is no image attached".center(size))),
