@@ -254,7 +254,9 @@ def names_ending_in_letters(lower: str, texts: Texts, written: Mapping[str, str]
 
     If a choice is "hepatitis A", "hepatitis B" is such a name, too.
     """
-    places = [match.span() for match in _NAME_BEFORE_LETTER.finditer(lower)] if not texts.letters else []
+    places = [match.span() for match in _NAME_BEFORE_LETTER.finditer(lower)]
+    if places and texts.letters:  # asked last: it folds all choices
+        places = []
     for beginning in dict.fromkeys(name[:-2] for name in texts.lettered):
         places += find_whole(lower, beginning)
     for start, space in places:
