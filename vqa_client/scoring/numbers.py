@@ -69,7 +69,7 @@ _ONE = re.compile(
     re.IGNORECASE,
 )
 _TWICE = re.compile(r"(?<![\d,.])(\d[\d,.]{0,20}) \(\1\)")
-_MOSTNUMBERS: Final = 1000
+_MOST_NUMBERS: Final = 1000
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
 _CONCLUDES = re.compile(
     r"(?:so|therefore|thus|hence|overall|finally|altogether|in (?:total|conclusion|all))\b", re.IGNORECASE
@@ -187,7 +187,7 @@ def numbers(reply: Reply, question: Question) -> Answer:
     if whole.status != "ok":
         return whole
     for items in reversed(_LIST.findall(reply.text) or [reply.text]):
-        values = [_value(item) for item in items.split(",")] if items.count(",") < _MOSTNUMBERS else []
+        values = [_value(item) for item in items.split(",")] if items.count(",") < _MOST_NUMBERS else []
         if values and all(values):
             return Answer(text=f"[{', '.join(filter(None, values))}]", rule="list", source=reply.source)
     return Answer(status="unparsed", rule="list", source=reply.source)
