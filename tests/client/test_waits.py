@@ -121,6 +121,7 @@ def test_the_breaker_counts_failures_in_a_row_and_any_reply_resets_it() -> None:
     images = Breaker(3)
     assert [images.note("bad_image", transient=at > 2) for at in range(6)] == [False] * 5 + [True]
     early = Breaker(50)
+    assert (early.limit("connection"), early.limit("bad_image")) == (10, 50)
     assert [early.note("rejected") for _ in range(10)] == [False] * 9 + [True]
     assert not early.note("ok")
     assert [early.note("rejected") for _ in range(50)] == [False] * 49 + [True]

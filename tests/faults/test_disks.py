@@ -27,7 +27,7 @@ from tests.faults.commands import (
     wait_until,
 )
 from tests.faults.questions import Notes, Questions
-from vqa_client.errors import OutputError
+from vqa_client.errors import OutputError, ServerUnusable
 from vqa_client.evaluation import arun
 from vqa_client.records import RecordLog
 
@@ -253,6 +253,22 @@ async def test_what_the_disk_did_once_is_asked_again_by_the_same_command(
         records = await of.ask(server)
         assert [records[name]["status"] for name in of.ids] == ["ok"] * 3, number
         assert [chat.prompt[:6] for chat in server.chats] == ["[[q0]]", "[[q2]]", "[[q1]]"]
+
+
+async def test_images_that_are_gone_once_more_say_nothing_about_the_disk(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 14)
+    server = fault_server(oracle(of.replies()))
+    for name in of.ids[:12]:
+        of.page(name).unlink()
+        of.page(name).symlink_to(tmp_path / "gone.png")
+    for given in ({}, {"breaker_after": 3}):
+        records = await of.ask(server, max_workers=1, **given)
+        assert [records[name]["status"] for name in of.ids] == ["bad_image"] * 12 + ["ok"] * 2
+    assert len(server.chats) == 2
+    with pytest.raises(ServerUnusable, match="3 questions in a row failed, the last one as bad_image"):
+        await of.ask(server, breaker_after=3, fresh=True)
 
 
 def fail_once(patched: pytest.MonkeyPatch, call: str, path: Path, error: Exception) -> None:

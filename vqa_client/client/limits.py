@@ -223,7 +223,7 @@ class Outage:
 
 
 AT_FIRST = 10
-"""The limit of failures before the first answer: then the model's name or the key is probably wrong."""
+"""The limit of failures at the server before its first answer: then the model's name or the key is probably wrong."""
 
 
 class Breaker:
@@ -237,10 +237,9 @@ class Breaker:
         self._in_a_row = 0
         self._answered = False
 
-    @property
-    def limit(self) -> int:
-        """The number of failures in a row that stops the run now; 0 for never."""
-        return self._after if self._answered else min(self._after, AT_FIRST)
+    def limit(self, status: Status) -> int:
+        """The number of failures in a row, the last one with this status, that stops the run now; 0 for never."""
+        return self._after if self._answered or status == "bad_image" else min(self._after, AT_FIRST)
 
     def note(self, status: Status, *, transient: bool = False) -> bool:
         """Count one question's status, with `transient` also one whose cause is not the question; True to stop."""
@@ -249,7 +248,7 @@ class Breaker:
             self._answered = True
         elif status not in PERMANENT or transient:
             self._in_a_row += 1
-        return 0 < self.limit <= self._in_a_row
+        return 0 < self.limit(status) <= self._in_a_row
 
 
 class BatchSlot:

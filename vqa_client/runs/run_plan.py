@@ -278,17 +278,16 @@ class _Start:
         stage = self.stage
         if record.model:
             self._check_model_name(record.model)
-        before = self.log.get(record.key) if record.status == "rejected" else None
-        rejected_again = before is not None and before.status == "rejected"  # not a sign of a broken server
+        before = self.log.get(record.key) if record.status in ("rejected", "bad_image") else None
+        failed_again = before is not None and before.status == record.status  # not a sign of a broken server or disk
         self.log.append(record)
         self.figures.add(record)
         stage.budget.finished(record, stage.crew.in_flight - 1)
         stage.progress.finished(record)
-        limit = stage.breaker.limit
         transient = record.error is not None and record.error.transient
-        counts = not rejected_again and not stage.settings.by_batches
+        counts = not failed_again and not stage.settings.by_batches
         if counts and stage.breaker.note(record.status, transient=transient):
-            raise _given_up(record, limit)
+            raise _given_up(record, stage.breaker.limit(record.status))
 
     def _check_model_name(self, name: str) -> None:
         """Add the model name of the replies to the server's identity; raises IdentityError if it changes later."""
