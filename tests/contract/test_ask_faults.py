@@ -40,7 +40,7 @@ FAULTS = [
      "column `answer` can be read as 0 or 1\nhint: say which: --answer_from 0"),
     ("rows.csv", "id,question,answer\n1,What?,x\n1,Who?,y\n", "row 2, column `id`: two rows have the id '1'"),
     ("rows.csv", "", "is empty"),
-    ("rows.csv", "question,answer\n", "has neither rows nor images\nhint: a data file has a question per row"),
+    ("rows.csv", "question,answer\n", "has no rows\nhint: a data file has a question per row"),
     ("rows.csv", "question,answer\n\xe9,x\n", "is not UTF-8"),
     ("rows.json", '[{"question": "Is <image 2> new?", "image": "1.png", "answer": "x"}]', "names image 2"),
     ("rows.json", '[{"question": "What?", "image": 7, "answer": "x"}]', "column `image`: expected an image's path"),

@@ -1,6 +1,7 @@
 """A survey of all rows of a data source: the roles of its columns, its faulty rows, and its questions."""
 
 from array import array
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -88,7 +89,8 @@ def survey(settings: AskSettings) -> Survey:
     tables = tables_of(settings.data)
     columns, rows = _columns(tables)
     if not rows:
-        raise DataError(f"{settings.data} has neither rows nor images", hint="a data file has a question per row")
+        lacks = "no rows" if os.path.isfile(settings.data) else "neither rows nor images"
+        raise DataError(f"{settings.data} has {lacks}", hint="a data file has a question per row")
     options = {
         role: getattr(settings, role) for role in ("question", "image", "choices", "answer", "id", "document", "group")
     }
