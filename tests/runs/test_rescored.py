@@ -70,6 +70,7 @@ async def test_changed_readings_are_listed_by_question_and_in_total(
     change = found.changes[0]
     assert (change.old.status, change.old.answer, change.new.status, change.new.score) == ("unparsed", None, "ok", 1.0)
     assert (found.old.accuracy, found.new.accuracy) == (0.0, 1.0)
+    assert (found.old.parts, found.new.parts) == ({}, {"robust": 1.0, "longbench": 1.0, "published": 1.0})
     assert (found.old.statuses, found.new.statuses) == ({"unparsed": 8}, {"ok": 8})
     assert states(tmp_path) == before
 
