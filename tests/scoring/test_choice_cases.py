@@ -26,7 +26,18 @@ RULES_THAT_READ = {
     *("exception", "exclusion", "fit", "hedge", "identity", "last word", "leading label", "leading text", "list"),
     *("marked", "marked text", "no_text", "opening", "option", "own line", "paraphrase", "parts", "possibility"),
     *("reference", "refusal", "remainder", "replacement", "retraction", "sentence", "stance", "stance text", "subject"),
-    *("label after list", "predicate", "text", "tick", "title", "truth", "undetermined", "verdicts", "weights"),
+    *(
+        "label after list",
+        "part of text",
+        "predicate",
+        "text",
+        "tick",
+        "title",
+        "truth",
+        "undetermined",
+        "verdicts",
+        "weights",
+    ),
     "yes or no",
 }
 """Of the written replies, as records name them."""

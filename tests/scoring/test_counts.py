@@ -178,6 +178,14 @@ RESTATED = [
     ("How long is the fish?", "It starts at 2 cm and ends at 9.5 cm, so it is 7.5 cm long.", "7.5"),
     ("How long is the fish?", "It is 2 cm here and 9 cm there, so it is longer than 7 cm.", None),
     ("How many birds are there?", "There are 5 birds, 3 of them white.", "5"),
+    *(
+        ("How many of the cups are blue?", f"None of {them} are blue.", "0")
+        for them in ("the 5 cups", "them", "these cups")
+    ),
+    ("How many of the cups are blue?", "2 out of the 5 cups are blue.", "2"),
+    ("How many of the cups are blue?", "All 5 cups are blue.", "5"),
+    ("How many students passed in 2020?", "In 2019, 40 students passed; in 2020, 45 did.", "45"),
+    ("How many students passed in 2020?", "40 passed in 2019. 45 students passed in 2020.", "45"),
     ("How many objects are there?", "3 trees and 1 house, so 4 objects", "4"),
     ("In how many quarters was it so?", "Three quarters of them.", "3"),
     ("What share of the year was it so?", "Three quarters of it", "3/4"),

@@ -15,7 +15,7 @@ NUMBER: Final = re.compile(
 )
 """Not part of a name ("A5") or a time, not a Chinese, Japanese or Korean ordinal, and not before such a scale."""
 ASKS: Final = re.compile(
-    r"\b(?:how many|number of|count(?: of)?(?: all)?(?: the)?)\s([a-z' -]{1,60})",
+    r"\b(?:how many|number of|count(?: of)?(?: all)?(?: the)?)(?: of (?:the|these|those))?\s([a-z' -]{1,60})",
     re.IGNORECASE,
 )
 """What a question counts, with the words after it: "people are wearing hats"."""
@@ -145,6 +145,13 @@ def totals_in(text: str, form: re.Pattern[str], counted: str) -> list[str]:
                 continue
         found.append(number)
     return found
+
+
+def names_none(text: str, counted: str) -> bool:
+    """Whether the whole text says so of all: "None of the 5 cups are blue." """
+    name = re.escape(_name(counted))
+    none = rf"\W*none of (?:them|(?:the|these|those)(?: \d+)?(?: \w+)? {name}\w{{0,2}})\b[^.;:]{{0,60}}\W*"
+    return name != "" and re.fullmatch(none, text, re.IGNORECASE) is not None
 
 
 def names_one(text: str, counted: str) -> bool:

@@ -52,6 +52,7 @@ _IN_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_CLAUSE_END = re.compile(r"[.;](?=\s)|\n")
 _LISTED = re.compile(
     r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t][^\n=\d]*\d[^\n=]*\n+[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t][^\n=\d]*\d[^\n=]*\Z",
     re.MULTILINE,
@@ -144,7 +145,7 @@ def number(reply: Reply, question: Question) -> Answer:
         value = _value(text)
         if value and (_FORMULA_ALONE.fullmatch(reply.visible) or _without_ranges(text) == text):
             return Answer(text=value, rule="whole_reply", source=reply.source)
-        if asked and _NONE.fullmatch(text):
+        if asked and (_NONE.fullmatch(text) or counts.names_none(text, asked[1].lower())):
             return Answer(text="0", rule="none", source=reply.source)
         if asked and counts.names_one(text, asked[1].lower()):
             return Answer(text="1", rule="asked for", source=reply.source)
@@ -281,6 +282,9 @@ def _without_taken_back(text: str, counted: str) -> str:
 def _without_restated(text: str, question: str) -> str:
     """The text without numbers that are in the question, too ("in 2015"); the text itself if it has no others."""
     asked = {phrase.lower() for phrase in _IN_QUESTION.findall(question)}
+    if asked and {phrase.lower() for phrase in _IN_QUESTION.findall(text)} > asked:
+        clauses = [clause for clause in _CLAUSE_END.split(text) if any(map(clause.lower().__contains__, asked))]
+        text = "\n".join(clauses) if NUMBER.search(_IN_QUESTION.sub(" ", "\n".join(clauses))) else text
     left = _IN_QUESTION.sub(lambda phrase: " " if phrase[0].lower() in asked else phrase[0], text) if asked else text
     return left if NUMBER.search(left) else text
 

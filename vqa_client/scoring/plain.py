@@ -50,7 +50,7 @@ def plain(text: str) -> str:
         text = _without_latex(text)
     text = _without_marks(text)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", _POWER.sub(r"^\1", text))
     text = _SPACES.sub(" ", text.translate(_FOLDS))
     return _trim(_BLANK_LINES.sub("\n", text).strip()) if "\n" in text else text.strip()
 
@@ -65,6 +65,8 @@ def _trim(text: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]")
+_POWER = re.compile(r"(?<=[\w)])([²³⁴⁵⁶⁷⁸⁹]|[⁰¹²³⁴⁵⁶⁷⁸⁹]{2,3})")
+"""NFKC makes the power of "x²" the digit of "x2"."""
 _CONTROL = re.compile(r"[\x00-\x03\x06-\x08\x0e-\x1f]")
 _SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
 _BLANK_LINES = re.compile(r" \n[ \n]*|\n[ \n]+")

@@ -16,8 +16,8 @@ from vqa_client.scoring.denials import denied_before
 from vqa_client.scoring.number_words import FEW_WORDS, value_of
 from vqa_client.scoring.patterns import line_end
 from vqa_client.scoring.reply import Reply
-from vqa_client.scoring.restated import affirms, answer_in
-from vqa_client.scoring.wrappers import above_explanation, labelled, own_answer, unwrapped
+from vqa_client.scoring.restated import affirms, answer_in, without_denied
+from vqa_client.scoring.wrappers import SAYS_NO_MORE, above_explanation, labelled, own_answer, unwrapped
 from vqa_client.scoring.yes_no import YesNo, yes_or_no
 from vqa_client.types import Answer, Question
 
@@ -27,10 +27,12 @@ _LEAD = re.compile(
     r"(?:^|[.!\n]\s*)(?:[*_#]{1,3}\s?)?"
     r"(?:(?:so|therefore|thus|hence|i\s(?:think|believe)|actually|wait|no|sorry|correction)[,:]?\s+){0,2}(?:the\s+)?"
     r"(?:(?:final|correct|short)\s+)?"
-    r"answer(?:\*\*)?\s*(?:is\s*:?|:)\s*"
+    rf"answer(?:\*\*)?\s*(?:is{SAYS_NO_MORE}\s*:?|:)\s*"
     r"(?=[^\n])",
     re.IGNORECASE,
 )
+_ANSWER_ABOUT = re.compile(r"(?<=\w)[.!]\s+(?:the|this|that|my)\s+answer\b", re.IGNORECASE)
+"""Begins a sentence about the answer before it: "42. The answer is derived from the table"."""
 _AMOUNT: Final = rf"(?<![\d.:])\d+(?:\.\d+)?(?!\d|\.\d)|{FEW_WORDS}"
 _RATIO = re.compile(r"(?<![\d.:])(\d+(?:\.\d+)?) ?: ?(\d+(?:\.\d+)?)(?!\d| ?:|\.\d)")
 _RATIO_IN_WORDS = re.compile(rf"(?<!from )({_AMOUNT})[ -]to[ -]({_AMOUNT})", re.IGNORECASE)
@@ -112,7 +114,8 @@ def short_answer(reply: Reply, question: Question) -> Answer:
 def declared_in(text: str) -> str:
     """The last answer that a text declares; "" without a declaration."""
     leads = deque((match.end() for match in _LEAD.finditer(text)), maxlen=_LEADS_READ)
-    answers = (_bare_answer(text[at : line_end(text, at)].strip(" *`")) for at in reversed(leads))
+    lines = (_ANSWER_ABOUT.split(text[at : line_end(text, at)], maxsplit=1)[0] for at in reversed(leads))
+    answers = (_bare_answer(line.strip(" *`")) for line in lines)
     declared = next(filter(None, answers), "")
     if not declared and (named := labelled(text)):
         declared = _bare_answer(named.answer)
@@ -189,6 +192,8 @@ def yes_no(reply: Reply, question: Question) -> Answer:
 def polarity(text: str, asked: str) -> YesNo | None:
     """The yes or no of a reply: of its last declaration, else of the whole text, else by stating what was `asked`."""
     if (other := _NO_OTHERS.match(text)) and affirms(other["rest"], asked):
+        return "yes"
+    if (meant := without_denied(text)) != text and affirms(meant, asked):
         return "yes"
     declared = [yes_or_no(text[lead.end() :]) for lead in deque(_LEAD.finditer(text), maxlen=1)]
     return next(filter(None, declared), None) or yes_or_no(text) or ("yes" if affirms(text, asked) else None)

@@ -99,11 +99,7 @@ def answer_in(reply: str, question: str) -> str:
     if " " not in reply or len(reply) > LONGEST:
         return ""
     asked, text = _stems_asked(question), _question(question)
-    reply = (
-        _IS_ABROAD.sub("is", reply)
-        if _ABROAD.search(text)
-        else _SEEMS.sub("is", _INSTEAD.sub("", _SHORT_NOT.sub(" not", reply)))
-    )
+    reply = _IS_ABROAD.sub("is", reply) if _ABROAD.search(text) else _SEEMS.sub("is", without_denied(reply))
     open_question = asked and (_OPEN.search(text) or _ABROAD.search(text)) and not _POLAR.match(text)
     if not open_question or _DENIES.search(text) or _COMPARES.search(text) or _DOUBTS.search(reply):
         return ""
@@ -119,6 +115,11 @@ def answer_in(reply: str, question: str) -> str:
         before = [at for at, word in enumerate(words[:noun], 1) if word in _ARTICLES or word.endswith("ing")]
         words = words[max(before, default=0) : noun] or words
     return " ".join(words)
+
+
+def without_denied(reply: str) -> str:
+    """A reply without what it denies in favour of something else: "It is red" for "It isn't blue, it's red"."""
+    return _INSTEAD.sub("", _SHORT_NOT.sub(" not", reply))
 
 
 def affirms(reply: str, question: str) -> bool:

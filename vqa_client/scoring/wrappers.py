@@ -38,11 +38,17 @@ _LEADS_IN: Final = (
     r"(?:sure|certainly|of course|so|thus|therefore|hence|(?:based on|looking at|according to|given|from|in)\b"
     r"[^,.!?:;\n]{0,60})"
 )
+SAYS_NO_MORE: Final = (
+    r"(?!\s*(?:(?:based|derived|obtained|found|shown|given|calculated|computed|rounded|determined|taken|provided|displayed)"
+    r"\s(?:from|by|in|on|as|at|using|to|with)|correct|approximate)\b)"
+)
+"""After "the answer is": not a sentence about the answer, such as "... is derived from the table"."""
 _LABELLED = re.compile(
     rf"^[ \t*_#>•-]{{0,9}}(?:\d{{1,2}}[.)] )?(?:{_LEADS_IN}[,.!] )?[*_]{{0,3}}"
     r"(?:(?:the|die|la) )?(?:(?:final|short|correct) )?(?:answer|ans|a(?=:)|antwort|réponse|respuesta|resposta|risposta"
     r"|ответ|答案|正解|回答|答え?|정답|답변|답)(?: to (?:the|this|your) question)?[ *_]{0,4}"
-    r"(?:(?:[:：]|\b(?:is|would be|ist|est|es|é|è)\b:?|[是为為は은])[*_]{0,3}\s{0,9}|\n\s{0,9})"
+    rf"(?:(?:[:：]|\b(?:is|would be|ist|est|es|é|è)\b{SAYS_NO_MORE}"
+    r":?|[是为為は은])[*_]{0,3}\s{0,9}|\n\s{0,9})"
     r"(?P<inside>[^\n]*?\S)(?: ?(?:です|입니다)(?:[。.][^\n]*)?)?\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )

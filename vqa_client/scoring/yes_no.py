@@ -96,7 +96,11 @@ _NEITHER = re.compile(
     r"|\b(?:neither|either) (?:yes|no) n?or (?:yes|no)\b|\bmaybe (?:yes|no), maybe\b"
     r"|^no (?:lo )?(?:sé\b|se(?=\s*(?:[.,;:!]|$)))|^no (?:lo )?(?:puedo|sabr[ií]a) (?:decir|saber)\b|^non (?:lo )?so\b"
 )
-_STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>none(?=[.,;!]|$)|{_NO}))\b")
+_STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>none(?=[.,;!]|$)|neither(?! (?:yes|no)\b)|{_NO}))\b")
+_AGREES_TO_ANSWER = re.compile(
+    rf"(?:{_LOOSE}\W*)++(?=(?:let me|i can|i will|i'll|here is|here's|looking at|based on)\b)"
+)
+"""An opening that only agrees to answer: "Sure! Based on the image, no"."""
 _SAYS_ONLY = re.compile(r"(?:yes|no)(?:[.,;:!]|$)")
 _DENIED: Final = (
     r"(?<!\bnot )(?<!\bnot be )\b(?:anything but(?: an?)?|far from an?"
@@ -121,6 +125,8 @@ def yes_or_no(reply: str) -> YesNo | None:
     """The yes or no of a reply; None if it says neither or both."""
     text = _plain_form(reply)
     opened = _OPENING.sub("", text, count=1)
+    if agrees := _AGREES_TO_ANSWER.match(opened):
+        text = opened = opened[agrees.end() :]
     if BOTH.match(text):
         return None
     if said := foreign_or_corrected(text):

@@ -5,8 +5,10 @@ A refusal and a reply about a missing image are neither.
 
 from typing import Final
 
+from vqa_client.scoring.choices.by_text import NONE_OF_THEM
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Rule, RuleResult
 from vqa_client.scoring.choices.options import SENTENCE_END, WORD
+from vqa_client.scoring.choices.statements import sets_of, true_statements
 from vqa_client.scoring.choices.undeclared import conclusion_of
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.refusal import unseeing
@@ -14,6 +16,23 @@ from vqa_client.scoring.yes_no import BOTH, foreign_or_corrected
 
 LONGEST: Final = 80
 """Characters of a choice such as "It can't be determined"; a longer one also states something else."""
+
+
+def statements(reply: ChoiceReply) -> RuleResult:
+    """The choice that calls the same statements true: "Only I is correct" for "I only"."""
+    sets = sets_of(reply.texts.folded) if "I" not in reply.written else {}
+    true = true_statements(conclusion_of(reply.folded), frozenset().union(*sets)) if sets else None
+    return (sets[true],) if true in sets else None
+
+
+def none_or_all(reply: ChoiceReply) -> RuleResult:
+    """The choice "none of the above" or "all of the above", if the reply says so in other words."""
+    text = reply.folded
+    for means, says in ((_NONE_CHOICE, _NONE_FITS), (_ALL_CHOICE, _ALL_FIT)):
+        labels = tuple(label for label, own in reply.texts.folded.items() if means.fullmatch(own))
+        if len(labels) == 1 and says.search(conclusion_of(text)) and not (_BUT.search(text) or unseeing(text)):
+            return labels
+    return None
 
 
 def undetermined(reply: ChoiceReply) -> RuleResult:
@@ -73,4 +92,21 @@ _ANSWERS = lazily(
     r" (?:is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|can(?:not|'t)|\w+n't)\b"
 )
 
-RULES: Final = (Rule("yes or no", yes_or_no), Rule("undetermined", undetermined))
+_NONE_CHOICE = lazily(
+    r"none(?: of (?:the|these|them)(?: \w+)?)?|neither(?: of (?:the|these|them)(?: \w+)?)?|no correct \w+"
+)
+_NONE_FITS = lazily(NONE_OF_THEM)
+_ALL_CHOICE = lazily(r"all(?: of)? (?:the above|these|them|the options|the choices)|all(?: three| four)?")
+_ALL_FIT = lazily(
+    r"(?:\A|[.!?\n] |\b(?:so|therefore|thus|that) )all "
+    r"(?:of (?:the (?:above|options|choices)|these|them|those)|the (?:options|choices|above)"
+    r"|(?:three|four)(?: (?:of (?:them|these)|options|choices|statements))?)\b"
+    r"(?![^.;\n]*(?:\b(?:not|except|wrong|false)\b|n't\b))"
+)
+
+RULES: Final = (
+    Rule("yes or no", yes_or_no),
+    Rule("statements", statements),
+    Rule("none or all", none_or_all),
+    Rule("undetermined", undetermined),
+)

@@ -8,7 +8,7 @@ from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, Ru
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import HYPHEN, SENTENCE_END, WORD
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, denied, mentioned, negated, refuted, sentence_before
-from vqa_client.scoring.choices.undeclared import CLAUSE_END, PLACES_READ, SHORT, conclusion_of
+from vqa_client.scoring.choices.undeclared import CLAUSE_END, PLACES_READ, SHORT, VALUE_READ, conclusion_of
 from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.patterns import find_whole, lazily
 from vqa_client.scoring.plain import plain
@@ -225,11 +225,16 @@ def truth(reply: ChoiceReply) -> RuleResult:
     """The choice of "true" and "false", or "yes" and "no", that "It's false" gives."""
     labels = {own: label for label, own in reply.texts.folded.items()}
     yes, no = (labels.get("true", labels.get("yes")), labels.get("false", labels.get("no")))
-    hits = list(islice(_TRUE.finditer(reply.lower), PLACES_READ)) if len(labels) == 2 and yes and no else []
+    hits = list(islice(_TRUE.finditer(reply.lower), PLACES_READ)) if len(labels) < 4 and yes and no else []
     if not hits or refuted(sentence_before(reply.lower, hits[-1].start())) or _ASKED.match(reply.lower, hits[-1].end()):
         return None
     true = {bool(hit["true"]) != bool(hit["not"]) for hit in hits}
     return ((yes if true == {True} else no) or "",) if len(true) == 1 else None
+
+
+def part_of_text(reply: ChoiceReply) -> RuleResult:
+    """The choice that differs from the others in the whole reply: "kitchen" for "in the kitchen"."""
+    return (reply.texts.of_part(reply.folded) or None) if len(reply.folded) <= VALUE_READ else None
 
 
 _UNTRUE = lazily(r"[\"' ]{1,3}is not (?:true|correct)\b")
@@ -247,9 +252,12 @@ _BROKEN_OFF = lazily(r"\b(?:the|an|of|to|by|with|from|into|and|or|because|whethe
 _PROSE = lazily(r"[a-z][^()={}#\n]{8,}[.!]")
 _GROUNDED = lazily(r"(?:^|[.!?;:,] |\n)\(?(\w{1,3})\)?,? (?:because|since|due to)\b")
 """A label with a reason, which answers even if another choice is mentioned: "The car is parked. B because ..."."""
-_NONE_FITS = lazily(
+NONE_OF_THEM: Final = (
     r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:option|choice|answer|alternative)s\b"
     r"|\bno (?:correct|suitable|matching|valid|right) (?:option|answer|choice)"
+)
+_NONE_FITS = lazily(
+    rf"{NONE_OF_THEM}"
     r"|(?:\bnot|n't) (?:\w+ ){0,2}(?:among|listed|provided|given|included|present|available|shown|one of|in)"
     r"\b(?: \w+){0,3} (?:options?|choices|question|list|answers|alternatives)\b"
     r"|(?:answer|option|choice|value)\b[^.\n]{0,30}(?:\bnot|n't) "
@@ -324,5 +332,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("parts", parts),
     Rule("difference", difference),
     Rule("truth", truth),
+    Rule("part of text", part_of_text),
     Rule("paraphrase", paraphrase, before="shown"),
 )

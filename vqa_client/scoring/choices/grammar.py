@@ -240,7 +240,8 @@ _AROUND: Final = r"(?:[^\w\n+~¬!≠✗✘❌×#]|_|#+ ){0,16}"
 _SURE: Final = r"(?:confidence|confident|certainty|certain|sure|probability|likelihood)"
 _ENDING: Final = (
     r"(?![+#°%]|-(?!-))(?:番?です|번?입니다|번|番|项|項|吧| it is)?"
-    rf"(?:[ \x03]?[,(] ?(?i:(?:{_SURE}\W{{1,3}})?\d{{1,3}} ?%(?: {_SURE})?)\))?(?:[^\w\n]|_){{0,16}}$"
+    rf"(?:[ \x03]?[,(] ?(?i:(?:{_SURE}\W{{1,3}})?(?:\d{{1,3}} ?%|[01]?\.\d+|high|medium|low)(?: {_SURE})?)\))?"
+    r"(?:[^\w\n]|_){0,16}$"
 )
 """What may follow a label on its line: signs, the copula, a confidence ("(confidence: 90%)")."""
 _ADVERBS: Final = (

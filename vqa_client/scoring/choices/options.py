@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from vqa_client.scoring.choices.amounts import Amount, amount_of, equal_amount, same_amount, with_other_units
 from vqa_client.scoring.number_words import SMALL
-from vqa_client.scoring.patterns import any_word, find_whole, is_whole, lazily
+from vqa_client.scoring.patterns import any_word, behind, find_whole, is_whole, lazily
 from vqa_client.scoring.plain import NO_MARKS, plain
 
 _ARTICLES: Final = r"(?:(?:a|an|the|der|die|das|ein|eine|le|la|les|un|une|el|los|las|una|o|os|il|lo) )?"
@@ -33,6 +33,7 @@ _OPENS = lazily(
     r"^(?:(?:it|they|he|she|there|this|that) (?:is|are|was|were|has|have) (?!not )(?=\w+ \w{3})"
     r"|(?:an?|the|it|they) (?=\w{3}))"
 )
+_MONTHS: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
 _RESPELLED: Final = tuple(
     (lazily(spelled), other)
     for spelled, other in (
@@ -52,9 +53,13 @@ _RESPELLED: Final = tuple(
         (r"(?<=\d)-(?=\d)", " to "),
         (r"^(\d\S*)-(\d\S*)$", r"between \1 and \2"),
         (r"(?<=\d) to (?=\d)", "-"),
+        (r"(?<=\d), ?(?=-?\d{1,2}\b)", ","),
+        (r"(?<=\d),(?=-?\d{1,2}\b)", ", "),
+        (rf"^({_MONTHS}) (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})$", r"\2 \1 \3"),
+        (rf"^(\d{{1,2}}) ({_MONTHS}),? (\d{{4}})$", r"\2 \1, \3"),
     )
 )
-"""Other spellings of units, signs, fractions, roots, formulas and ranges."""
+"""Other spellings of units, signs, fractions, roots, formulas, ranges and dates."""
 _FULL = lazily(r"\b(?:is|are|not|cannot)\b")
 _CONTRACTED: Final = tuple(
     (lazily(full), contracted)
@@ -65,6 +70,8 @@ _CONTRACTED: Final = tuple(
         (r"\b(?:cannot|can not)\b", "can't"),
     )
 )
+_MODAL = lazily(r" (?:be|have|not|also|well|still|only|seem|appear|look|need|represent|indicate|refer|contain)\b")
+"""After the word "may", which is also a month."""
 _COUNTABLE = lazily(r"(?!the |no |one |all |both )[a-z]{3,}(?: [a-z]{3,}){0,2}")
 _COUNTED = lazily(
     rf"\b(?:are|were|see|shows?|contains?|many|some|several|only|mostly|\d+|{'|'.join(SMALL)})"
@@ -74,8 +81,18 @@ _COUNTED = lazily(
 _COUNT_READ: Final = 40
 _SPOKEN: Final = {"yes": ("yeah", "yep", "yup"), "no": ("nope", "nah")}
 IMAGE = lazily(r"<(image \d+)>")
+_PLAIN_WORDS = lazily(r"(?:[^\W_]+(?:[ '-]|, ?|\.?\Z)){1,12}")
+_PLACED = lazily(
+    r"(?:(?:it's|it is|he is|she is|they are|this is) )?(?:(?:in|on|at|to|from|by|near|because) )?(?:it is )?"
+)
+_RANK = lazily(r"first|second|third|fourth|fifth|sixth|last|\d+(?:st|nd|rd|th)|not|no|yes")
+"""May be another choice's place in the list, or no part of a choice at all."""
+_GOING_ON: Final = frozenset({"and", "or", "nor", "is", "are", "not", "than", "but", "except", "without", "with"})
 _CONTINUED = lazily(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
-_CONTINUES = lazily(r"(?<=\bminus )(?=\d)|(?<=\bnegative )(?=\d)|(?<=[\w)√])(?=\\|√)")
+_CONTINUES = lazily(
+    r"(?:(?<=\bminus )|(?<=\bnegative ))(?=\d)"
+    r"|(?:(?<=[\w)\\√+*/-])|(?<=[\w)] [+*/-] )|(?<=frac\())(?=\\?sqrt|\\frac|√)"
+)
 """Where a number or a root is only the end of an amount: "negative 3", "2√3"."""
 _COMMON = SMALL.keys() | {
     *("yes", "no", "not", "none", "all", "both", "same", "more", "less", "other", "true", "false", "neither", "the")
@@ -165,6 +182,35 @@ class Texts:
         """Each choice to its label, if all choices are abbreviations and not labels."""
         names = {plain(choice): label for label, choice in self.choices.items()}
         return names if not self.letters and all(map(_ABBREVIATION.fullmatch, names)) else {}
+
+    def of_part(self, text: str) -> tuple[str, ...]:
+        """The label of the choice that differs from the others in `text`: "kitchen", beside "in the garden".
+
+        The beginning of only one choice counts, too: "the nucleus", of "The nucleus stores genetic material".
+        """
+        words = _words_of(text)
+        if not words or not self._parts:
+            return ()
+        if words in self._parts:
+            return (self._parts[words],)
+        begins = [label for part, label in self._parts.items() if part[: len(words)] == words]
+        also = [part for part in self._parts if {*words} & {*part}]
+        whole = len(begins) == len(also) == 1 and len(words[-1]) > 3 and also[0][len(words)] not in _GOING_ON
+        return tuple(begins) if whole else ()
+
+    @cached_property
+    def _parts(self) -> Mapping[tuple[str, ...], str]:
+        """The words in which each choice differs from the others, to its label; {} if two are the same."""
+        split = {label: _words_of(own) for label, own in self.folded.items()}
+        shortest = min(map(len, split.values()), default=0)
+        if shortest == 0:
+            return {}
+        columns = [*zip(*split.values(), strict=False)]
+        start = next((at for at, column in enumerate(columns) if len({*column}) > 1), shortest)
+        ends = [*zip(*(reversed(words[start:]) for words in split.values()), strict=False)]
+        stop = next((at for at, column in enumerate(ends) if len({*column}) > 1), len(ends))
+        parts = {words[start : len(words) - stop]: label for label, words in split.items()}
+        return parts if len(parts) == len(split) and () not in parts else {}
 
     @cached_property
     def _amounts(self) -> Mapping[str, Amount]:
@@ -266,6 +312,14 @@ def names_ending_in_letters(lower: str, texts: Texts, written: Mapping[str, str]
             yield space + 2
 
 
+def _words_of(text: str) -> tuple[str, ...]:
+    """The words of a text without articles and what leads in; () for a text with other signs."""
+    if not _PLAIN_WORDS.fullmatch(text):
+        return ()
+    words = tuple(word for word in WORD.findall(behind(_PLACED, text)) if word not in ("a", "an", "the"))
+    return words if not _RANK.fullmatch(" ".join(words)) else ()
+
+
 def _places(text: str, owners: Mapping[str, tuple[str, ...]]) -> list[tuple[int, int, tuple[str, ...]]]:
     return [
         (start, end, labels)
@@ -315,8 +369,10 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 def _is_part(text: str, start: int, end: int) -> bool:
     """Whether text[start:end] is only a part of an amount or a formula: 25 in "25%", 3 in "3 + 4" and "negative 3"."""
-    continued = text[end - 1].isdecimal() and _CONTINUED.match(text, end) is not None
-    return continued or _CONTINUES.match(text, start) is not None
+    continued = (
+        text[end - 1].isdecimal() or text[start] in "\\√" or text.startswith("sqrt", start)
+    ) and _CONTINUED.match(text, end) is not None
+    return continued or bool(_CONTINUES.match(text, start) or (text[start:end] == "may" and _MODAL.match(text, end)))
 
 
 def telling(text: str) -> bool:
