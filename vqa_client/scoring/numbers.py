@@ -99,16 +99,16 @@ _CORRECTED = re.compile(
 )
 """A denied number beside the right one: "not 8 but 9", "9, not 8"; in "8, no 9" the second one may be right."""
 _TAKES_BACK = re.compile(
-    r"\W*(?:(?:oh|hmm),? )?(?:wait|actually|sorry|correction|scratch that|no(?=[,:])|on second (?:look|thought))\b",
+    r"\W{0,9}(?:(?:oh|hmm),? )?(?:wait|actually|sorry|correction|scratch that|no(?=[,:])|on second (?:look|thought))\b",
     re.IGNORECASE,
 )
 """Begins a sentence that corrects the number before it."""
 _CORRECTS = re.compile(
-    rf"(?<=[.!?…\n]){_TAKES_BACK.pattern}[\s,.:;–—-]*"
+    rf"(?<=[.!?…\n]){_TAKES_BACK.pattern}[\s,.:;–—-]{{0,9}}"
     r"(?:(?:no|wait|actually|sorry|it(?:'s| is)|there (?:are|is|were)|i (?:see|count|can see)|that(?:'s| is|)"
     r"|make (?:it|that)|(?:it |that |this )?should be|the (?:answer|count|number|total)(?: is| should be)"
-    r"|only|about|really)[\s,]+){0,4}"
-    rf"(?P<number>{NUMBER.pattern})(?=[.,;!]|\s*\Z|(?: [a-z]+)? [a-z]{{3,}}s?[.!]?\s*\Z)",
+    r"|only|about|really)[\s,]{1,3}){0,4}"
+    rf"(?P<number>{NUMBER.pattern})(?=[.,;!]|\s{{0,9}}\Z|(?: [a-z]{{1,20}})? [a-z]{{3,20}}[.!]?\s{{0,9}}\Z)",
     re.IGNORECASE,
 )
 """A sentence that gives another number than the one before it."""
