@@ -98,6 +98,8 @@ def _states(text: str, start: int, end: int) -> bool:
         or ("?" in text and _ASKED.match(text, end))
         or (_LISTED.search(before) and _LISTS.match(text, end))
         or _OFFERS.match(text, end)
+        or _CALLED_WRONG.match(text, end)
+        or (before.endswith("all ") and _THE_CHOICES.match(text, end))
     ):
         return False
     if not _NUMBER.fullmatch(text, start, end):
@@ -246,6 +248,18 @@ _NOT_SHOWN = lazily(
 )
 _OFFERS = lazily(r" to (?:help|assist|answer|explain|look|take)\b")
 """Makes "happy" and "ready" an offer: "I'm happy to help"."""
+_CALLED_WRONG = lazily(
+    r"[\"')]{0,2} (?:is|are|was|were)(?:n't|(?: (?:clearly|definitely|obviously|therefore|also))?(?: not)?)? "
+    r"(?:incorrect\b|(?:(?<=not )|(?<=n't ))(?:correct|right)(?=[.,;!]|\Z| because\b| since\b)"
+    r"|(?:the )?wrong (?:answer|choice|option)\b"
+    r"|(?:(?<=not )|(?<=n't ))(?:the )?(?:(?:best|correct|right) )?(?:answer|choice|option)\b)"
+)
+"""As `EXCLUDED` of labels; "the clock is wrong" may say what is wrong in a picture."""
+_THE_CHOICES = lazily(
+    r" (?:(?:of )?(?:the )?(?:options|choices|answers|statements)"
+    r"|are (?:all )?(?:correct|right|true|false|wrong|possible))\b"
+)
+"""After "all 4": it is the number of the choices."""
 _NOT_PROSE = lazily(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
 """Program code, in which a number is a value and not an answer."""
 _BROKEN_OFF = lazily(r"\b(?:the|an|of|to|by|with|from|into|and|or|because|whether)\Z")

@@ -83,7 +83,7 @@ _SPOKEN: Final = {"yes": ("yeah", "yep", "yup"), "no": ("nope", "nah")}
 IMAGE = lazily(r"<(image \d+)>")
 _PLAIN_WORDS = lazily(r"(?:[^\W_]+(?:[ '-]|, ?|\.?\Z)){1,12}")
 _PLACED = lazily(
-    r"(?:(?:it's|it is|he is|she is|they are|this is) )?(?:(?:in|on|at|to|from|by|near|because) )?(?:it is )?"
+    r"(?:(?:it's|it is|he is|she is|they are|this is) )?(?:(?P<place>in|on|at|to|from|by|near|because) )?(?:it is )?"
 )
 _RANK = lazily(r"first|second|third|fourth|fifth|sixth|last|\d+(?:st|nd|rd|th)|not|no|yes")
 """May be another choice's place in the list, or no part of a choice at all."""
@@ -192,7 +192,8 @@ class Texts:
         if not words or not self._parts:
             return ()
         if words in self._parts:
-            return (self._parts[words],)
+            label, place = self._parts[words], _PLACED.match(text)
+            return (label,) if not (place and place["place"]) or place["place"] in self.own[label].split() else ()
         begins = [label for part, label in self._parts.items() if part[: len(words)] == words]
         also = [part for part in self._parts if {*words} & {*part}]
         whole = len(begins) == len(also) == 1 and len(words[-1]) > 3 and also[0][len(words)] not in _GOING_ON

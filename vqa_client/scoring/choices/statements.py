@@ -23,6 +23,7 @@ _FORMS: Final = lazily(
     rf"|(?P<list>{_LIST}) (?:{_IS}(?P<not> not|n't)?(?: {_TRUE}|(?P<false> {_FALSE}))\b"
     r"|(?P<isnt>(?:is|are)(?:n't| not))(?=[.,;]|\Z)))"
 )
+_NOT_THAT: Final = lazily(r"\bnot (?:true|correct|right|the case) that\b")
 _PRONOUN: Final = lazily(r"\bi(?:'\w+| (?:think|believe|would|can|do|am|have|see|guess|say|know)\b)")
 _PLACE: Final = lazily(rf"(?<![\w.]){_NUMERAL}(?![\w%]|\.\d)")
 _BARE: Final = lazily(rf"\W*{_LIST}\W*")
@@ -40,7 +41,7 @@ def sets_of(choices: Mapping[str, str]) -> dict[frozenset[str], str]:
 
 def true_statements(text: str, numerals: frozenset[str]) -> frozenset[str] | None:
     """The statements that a text in lower case calls true; None if it leaves others open: "I is true"."""
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or _NOT_THAT.search(text):
         return None
     text = _PRONOUN.sub("", text)
     if _BARE.fullmatch(text):
