@@ -294,7 +294,7 @@ def move_all_aside(plans: Sequence[Plan], *, commanded: bool = False) -> None:
 
 
 async def _run_job(common: _Common, job: _Job, server: "_Server", reports: list[Report]) -> None:
-    settings = common.ctl.applied(job.settings)
+    settings, workers = job.settings, common.ctl.workers(job.settings)
     common.budget.of_model(job.config)
     drawn = job.plans[0].paths.report.parent / DRAWN if job.plans else Path(DRAWN)
     with (
@@ -311,7 +311,7 @@ async def _run_job(common: _Common, job: _Job, server: "_Server", reports: list[
             breaker=Breaker(settings.breaker_after),
             budget=common.budget,
             ctl=common.ctl,
-            crew=Crew(FIRST if settings.max_workers == "auto" else settings.max_workers),
+            crew=Crew(FIRST if workers == "auto" else workers),
             shown_model=job.shown_model,
         )
         await _run_plans(job.plans, stage, reports)

@@ -117,6 +117,8 @@ async def test_an_order_of_workers_holds_for_later_benchmarks_too(
     assert (await ctl(capsys, str(of.output), "--max_workers", "1"))[0] == 0
     assert len(await running) == 2
     assert (first.in_flight_peak, second.in_flight_peak) == (4, 1)
+    files = [json.loads(path.read_bytes())["described"] for path in sorted(of.output.rglob("*.run.json"))]
+    assert [file["settings"]["max_workers"] for file in files] == [4, 4]  # as given: merge joins runs of equal settings
 
 
 async def test_a_run_between_two_shards_is_not_taken_for_ended(

@@ -125,16 +125,17 @@ class Control:
         """Carry out an order; returns the reason if that is not possible."""
         if self._by_batches and (order.max_workers is not None or order.paused is not None):
             return "it asks by batches, which have no workers to change or to pause"
-        self._ctl.max_workers = order.max_workers or self._ctl.max_workers
         adaptive = self._figures.adaptive
         if order.max_workers == "auto":
             assert adaptive, "only batches have none"
             adaptive.start()
+            self._ctl.max_workers = "auto"
             self._note("ctl: --max_workers auto")
         elif order.max_workers is not None:
             assert adaptive, "only batches have none"
             adaptive.active = False
             self._crew.change(size=affordable_workers(max(1, order.max_workers), self._note))
+            self._ctl.max_workers = self._crew.size
             self._note(f"ctl: {count(self._crew.size, 'worker')}")
         if order.paused is not None and order.paused != self._crew.on_break:
             self._crew.change(on_break=order.paused)

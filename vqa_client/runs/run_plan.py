@@ -211,7 +211,7 @@ class _Start:
         pace: Watch = partial(figures.pace.watch, routes, stage.crew, stage.progress.pulse)
         watches = [pace, servers.watch, control.watch]
         if not stage.settings.batch:
-            is_auto = stage.settings.max_workers == "auto"
+            is_auto = stage.ctl.workers(stage.settings) == "auto"
             figures.adaptive = Adaptive(stage.crew, routes, servers.queue, active=is_auto)
             watches.append(figures.adaptive.watch)
         chat = await client_for(plan, session, file, stage.progress.note, stage.stop)

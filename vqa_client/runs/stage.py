@@ -5,7 +5,6 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -106,9 +105,9 @@ class CtlOrders(Struct):
     folder: Path | None = None
     max_workers: int | Literal["auto"] | None = None
 
-    def applied(self, settings: RunSettings) -> RunSettings:
-        """The settings as they were changed."""
-        return settings if self.max_workers is None else replace(settings, max_workers=self.max_workers)
+    def workers(self, settings: RunSettings) -> int | Literal["auto"]:
+        """The number of workers: the one that was ordered, else that of the settings."""
+        return self.max_workers or settings.max_workers
 
 
 class Stage(Struct, frozen=True, kw_only=True):
