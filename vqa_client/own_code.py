@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from os.path import basename, dirname
+from os.path import basename, dirname, sep
 from types import CodeType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -15,8 +15,13 @@ from vqa_client.types import ANSWERED, Answer, Question
 
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", NoneType: "None"}
 _CHARACTERS = 100
-_PACKAGE = dirname(__file__)
+_PACKAGE = dirname(__file__) + sep
 _hints = cache(get_type_hints)
+
+
+def is_ours(file: str) -> bool:
+    """Whether a file is of this package, not of one whose name only begins with ours."""
+    return file.startswith(_PACKAGE)
 
 
 def place_of(function: object) -> str:
@@ -42,7 +47,7 @@ def _code_of(function: object) -> CodeType | None:
     function = inspect.unwrap(function) if inspect.isfunction(function) else function
     call = function if hasattr(function, "__code__") else type(function).__call__
     code = getattr(call, "__code__", None)
-    return None if code is None or code.co_filename.startswith(_PACKAGE) else code
+    return None if code is None or is_ours(code.co_filename) else code
 
 
 def shown(value: object) -> str:
@@ -54,8 +59,9 @@ def shown(value: object) -> str:
 def named(error: Exception, place: str) -> Exception:
     """The same error, with the place where it was raised: before the words of ours, in a note of any other."""
     if isinstance(error, VqaClientError):
-        return type(error)(f"{place}: {error}", hint=error.hint)
-    error.add_note(place)
+        error.args = (f"{place}: {error}",)
+    else:
+        error.add_note(place)
     return error
 
 

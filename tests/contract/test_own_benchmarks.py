@@ -13,6 +13,7 @@ import pytest
 from tests.contract.forms import draw
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
+from vqa_client import own_code
 from vqa_client.cli.main import run_command
 from vqa_client.errors import UsageError
 from vqa_client.tasks import registry
@@ -359,6 +360,9 @@ def test_only_a_benchmarks_own_file_has_its_digest_in_what_scores_a_run() -> Non
     for name in ("chartqa", "mmmu", "pope", "vqa2"):
         shipped = registry.find(name)
         assert (shipped.sha256, "file" in shipped.scoring(shipped.settings())) == ("", False)
+    package = str(Path(registry.__file__).parents[1])
+    files = [f"{package}{rest}" for rest in ("/task.py", "/tasks/pope.py", "_tasks/pope.py")]
+    assert list(map(own_code.is_ours, files)) == [True, True, False]
 
 
 @pytest.mark.parametrize(

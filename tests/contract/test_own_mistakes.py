@@ -11,6 +11,8 @@ from vqa_client.cli.main import run_command
 IMPORTS = """
 from msgspec.structs import replace as changed
 from vqa_client.benchmark import *
+from vqa_client.errors import QuestionFailed
+def failing(question): raise QuestionFailed("bad_image", "it has no image")
 """
 LINE = 50
 """The line that is added to the docs' file."""
@@ -154,6 +156,7 @@ RETURNED = [
     (total("Over('shop', MEAN, lambda values: values['lost'])"), "KeyError: 'lost'\nreceipts: the total t\nhint"),
     (total("Combined([MEAN, MEAN], lambda a, b: (a, b))"), f"the total t: of {HERE} returns (1.0, 1.0)"),
     ("ideal_reply=lambda question: None", f"the ideal reply of question 'receipts#0' is None {HERE}"),
+    ("ideal_reply=failing", "error: the ideal reply of question 'receipts#0': it has no image\n"),
     ("ideal_reply=lambda question: question.lost", "the ideal reply of question 'receipts#0'\nhint: mend the file"),
 ]
 

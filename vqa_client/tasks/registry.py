@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
 from vqa_client.errors import DataError, UsageError
-from vqa_client.own_code import place_of, shown, text_of
+from vqa_client.own_code import is_ours, place_of, shown, text_of
 from vqa_client.prompt import Prompt
 from vqa_client.reports.names import safe_name
 from vqa_client.settings.declared import (
@@ -293,14 +293,13 @@ def _import_declaration(name: str, module: str) -> ModuleType:
 def _digest_of(module: ModuleType) -> str:
     """The digest of the file of another package's module, "" for one of this package, and without a file."""
     file = module.__file__ or ""
-    is_own = not file.startswith(_PACKAGE) and os.path.isfile(file)
+    is_own = not is_ours(file) and os.path.isfile(file)
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if is_own else ""
 
 
 _FILE: Final = "_file_"
 """The beginning of the name of a module that is loaded from a user's file."""
 _MEND: Final = "mend the file"
-_PACKAGE: Final = str(Path(__file__).parents[1])
 
 
 def _module_of(path: Path, source: bytes) -> ModuleType:
@@ -329,7 +328,7 @@ def _trace_from(error: Exception, packages: Collection[str]) -> tuple[str, str]:
     while at is not None and at.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in packages:
         at = at.tb_next
     trace = traceback.TracebackException(type(error), error, at)
-    while len(trace.stack) > 1 and trace.stack[-1].filename.startswith(_PACKAGE):
+    while len(trace.stack) > 1 and is_ours(trace.stack[-1].filename):
         trace.stack.pop()  # our checks of what the code gave
     return "".join(trace.format()).rstrip(), at.tb_frame.f_code.co_filename if at else ""
 
