@@ -53,7 +53,7 @@ class Prompt(Struct, frozen=True):
         """Raise ValueError for a name in braces that is nearly a placeholder; all other braces stay."""
         for name in _BARE_NAME.findall(self.text) if isinstance(self.text, str) else ():
             if name not in PLACEHOLDERS and (near := get_close_matches(name, PLACEHOLDERS, 1, 0.75)):
-                raise ValueError(f"the prompt has {{{name}}}; did you mean {{{near[0]}}}?")
+                raise ValueError(f"the prompt has {{{name}}}; did you mean {{{near[0]}}}? {{ {name} }} stays as it is")
 
     @property
     def needs_check(self) -> bool:

@@ -52,7 +52,7 @@ DECLARED = [
     ("prompt=3", "receipts.prompt is 3; it must be Prompt, a text or a function"),
     ("prompt=Prompt('{question}', max_tokens='9')", "max_tokens is '9'; it must be a whole number or None"),
     ("prompt=Prompt('{question}', images='end')", "images is 'end'; it must be one of first, last, marked"),
-    ("prompt='{questin}'", "the prompt has {questin}; did you mean {question}?"),
+    ("prompt='{questin}'", "the prompt has {questin}; did you mean {question}? { questin } stays as it is"),
     (
         "metrics=[Metric('m', equal, read=Replay(lambda: None))]",
         "receipts: a record's answer can't be read by a Replay",
