@@ -350,7 +350,7 @@ class _Server:
             opening = open_session(settings, config, limit, note=note, transport=wire, patience=patience)
             session = await self._stack.enter_async_context(opening)
         else:
-            session = reused(self._session, settings, config, limit, note=self._note)
+            session = reused(self._session, settings, config, limit, note=self._common.progress.note)
         is_checked = session is self._session and "fingerprint" in session.server
         if settings.check and settings.shows_images and not is_checked:
             session = await check_before(session, self._note)

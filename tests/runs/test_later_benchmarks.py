@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.client.two_servers import ActsAfter, knowing, sample
+from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
 from tests.fakes.words import delay, error, first_n, restart
 from tests.faults.questions import Notes
@@ -87,3 +88,18 @@ async def test_after_a_failed_wait_for_several_servers_the_next_benchmark_tries_
         back = AtSkip(lambda: stack.enter_context(FaultServer(knowing(of), port=servers[1].port)), 10, stop)
         failed = await ask_twice(of, addresses[0], back, {}, endpoint=addresses, wait_for_server=0.3)
     assert [report.summary.overall.correct for report in failed.reports] == [30]
+
+
+async def test_each_change_of_what_is_sent_is_noted_also_back_to_what_was_noted_before(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of, notes = sample(tmp_path, 2), Notes()
+    server = fault_server(knowing(of))
+    limits = (7, 5, 7, 5, 5)
+    settings = [
+        of.settings(server.base_url, output=of.output / str(number), max_tokens=limit)
+        for number, limit in enumerate(limits)
+    ]
+    assert len(await arun_several(settings, progress=notes)) == len(limits)
+    said = [text.rpartition("max_tokens ")[2].partition(",")[0] for text in notes.said if "max_tokens" in text]
+    assert said == ["7", "5", "7", "5"]
