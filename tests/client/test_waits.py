@@ -119,7 +119,10 @@ def test_the_breaker_counts_failures_in_a_row_and_any_reply_resets_it() -> None:
     assert not breaker.note("rejected")
     assert breaker.note("connection")
     images = Breaker(3)
-    assert [images.note("bad_image", transient=at > 2) for at in range(6)] == [False] * 5 + [True]
+    unread = ["", "", "", "a.png", "b.png", "a.png", "b.png", "c.png"]
+    assert [images.note("bad_image", unread=error) for error in unread] == [False] * 7 + [True]
+    assert not images.note("ok")
+    assert [images.note("bad_image", unread=error) for error in "aabbc"] == [False] * 4 + [True]
     early = Breaker(50)
     assert (early.limit("connection"), early.limit("bad_image")) == (10, 50)
     assert [early.note("rejected") for _ in range(10)] == [False] * 9 + [True]

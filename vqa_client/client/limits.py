@@ -236,18 +236,25 @@ class Breaker:
         self._after = after
         self._in_a_row = 0
         self._answered = False
+        self._unread: set[str] = set()
 
     def limit(self, status: Status) -> int:
         """The number of failures in a row, the last one with this status, that stops the run now; 0 for never."""
         return self._after if self._answered or status == "bad_image" else min(self._after, AT_FIRST)
 
-    def note(self, status: Status, *, transient: bool = False) -> bool:
-        """Count one question's status, with `transient` also one whose cause is not the question; True to stop."""
+    def note(self, status: Status, *, unread: str = "") -> bool:
+        """Count one question's status; True to stop.
+
+        `unread` is the error of an image that may be read later: it counts once, for many questions may be about it.
+        """
         if status in ANSWERED:
             self._in_a_row = 0
             self._answered = True
-        elif status not in PERMANENT or transient:
+            self._unread.clear()
+        elif status not in PERMANENT or (unread and unread not in self._unread):
             self._in_a_row += 1
+            if self._after:
+                self._unread.add(unread)
         return 0 < self.limit(status) <= self._in_a_row
 
 

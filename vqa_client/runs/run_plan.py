@@ -284,9 +284,9 @@ class _Start:
         self.figures.add(record)
         stage.budget.finished(record, stage.crew.in_flight - 1)
         stage.progress.finished(record)
-        transient = record.error is not None and record.error.transient
+        unread = record.error.message if record.error and record.error.transient else ""
         counts = not failed_again and not stage.settings.by_batches
-        if counts and stage.breaker.note(record.status, transient=transient):
+        if counts and stage.breaker.note(record.status, unread=unread):
             raise _given_up(record, stage.breaker.limit(record.status))
 
     def _check_model_name(self, name: str) -> None:
