@@ -50,16 +50,21 @@ _LONGEST: Final = 60
 
 
 class Amount(Struct, frozen=True):
-    """A number as it is written before its scale ("million") and unit; both are "" if it has none."""
+    """A number as it is written before its scale (1e6 for "million", else 1.0) and its unit ("" without one)."""
 
     number: float
-    scale: str
+    scale: float
     unit: str
 
     @property
     def value(self) -> float:
         """The number, multiplied by its scale."""
-        return self.number * _SCALES.get(self.scale, 1.0)
+        return self.number * self.scale
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it has neither scale nor unit."""
+        return self.scale == 1.0 and not self.unit
 
 
 def amount_of(text: str) -> Amount | None:
@@ -77,7 +82,7 @@ def amount_of(text: str) -> Amount | None:
             return None
         number = int(match["whole"] or 0) + int(match["over"] or match["above"]) / below
     unit = _WRITTEN_EXPONENT.sub("", match["unit"] or "")
-    return Amount(-number if match["sign"] else number, match["scale"] or "", _SIGN_OF.get(unit, unit))
+    return Amount(-number if match["sign"] else number, _SCALES.get(match["scale"], 1.0), _SIGN_OF.get(unit, unit))
 
 
 def _in_digits(text: str) -> str:
@@ -86,9 +91,16 @@ def _in_digits(text: str) -> str:
 
 
 def same_amount(own: Amount, other: Amount) -> bool:
-    """Whether a reply's amount is a choice's as both are written; one of them needs no unit, but "25%" isn't "25"."""
-    units = (own.unit or own.scale, other.unit or other.scale)
-    return _close(own.number, other.number) and (units[0] == units[1] or ("" in units and units != ("", "%")))
+    """Whether a reply's amount is a choice's as both are written.
+
+    One of them needs no unit, or neither scale nor unit; but "25%" isn't "25".
+    """
+    units = (own.unit, other.unit)
+    if own.scale == other.scale:
+        alike = units[0] == units[1] or ("" in units and units != ("", "%"))
+    else:
+        alike = own.is_bare or other.is_bare
+    return alike and _close(own.number, other.number)
 
 
 def equal_amount(own: Amount, other: Amount) -> bool:

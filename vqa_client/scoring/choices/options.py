@@ -234,16 +234,21 @@ class Texts:
         return all(own.strip("()") == label.lower() for label, own in self.folded.items())
 
     def of_value(self, text: str, *, converted: bool = True) -> tuple[str, ...]:
-        """The labels whose text is the same amount as `text`.
+        """The labels whose text is the same amount as `text`, of several those with its scale, then with its unit.
 
         "0.25" is also "25%" if it may be `converted` and no choice is so in the same notation.
         """
         amount = amount_of(text)
         if amount is None:
             return ()
-        same = tuple(label for label, own in self._amounts.items() if same_amount(own, amount))
+        same = {
+            label: (own.scale == amount.scale, own.unit == amount.unit)
+            for label, own in self._amounts.items()
+            if same_amount(own, amount)
+        }
         if same or not converted:
-            return same
+            closest = max(same.values(), default=None)
+            return tuple(label for label, likeness in same.items() if likeness == closest)
         return tuple(label for label, own in self._amounts.items() if equal_amount(own, amount))
 
     def cover(self, text: str, start: int, stop: int, word: str) -> bool:
