@@ -83,6 +83,7 @@ RETURNED = [
     ("load=lambda source: None", f"receipts: load {HERE} returns None\nhint: return a list of Part("),
     (f"load=lambda source: [{ONE}]", f"receipts: load {HERE} returns Question(id='a'"),
     (loads("[1]"), f"receipts: load {HERE}: question 1: it makes 1, which is not a Question"),
+    (loads("[LeftOut('no answer', 'a')]"), "question 1: it makes LeftOut(reason='no answer', id='a'), which is not a"),
     (loads("[Question(id=3, text='x')]"), "question 1: its Question has a wrong type: Expected `str`, got `int` - at"),
     (loads(f"[{ONE}, {ONE}]"), "two questions have the id 'a'\nhint: an id names one question"),
     (loads(f"iter([{ONE}])"), "its questions can be walked over only once\nhint: give a list"),

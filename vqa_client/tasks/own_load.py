@@ -7,7 +7,6 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.own_code import check_fields, place_of, shown
 from vqa_client.tables.loading import check_question
 from vqa_client.task import Loaded, Part, Source
-from vqa_client.types import Question
 
 _PARTS = "return a list of Part(loaded=Loaded(questions=..., count=...), data_path=...)"
 
@@ -45,7 +44,6 @@ def _check_loaded(loaded: Loaded, place: str) -> None:
             check_question(question, None)
         except ValueError as error:
             raise DataError(f"{place}: question {count + 1}: {error}", hint="Question(id='...', text='...')") from None
-        assert isinstance(question, Question)
         if hash(question.key) in keys:
             raise DataError(f"{place}: two questions have the id {question.id!r}", hint="an id names one question")
         keys.add(hash(question.key))
