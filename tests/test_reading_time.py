@@ -76,6 +76,7 @@ UNITS: Final = (
         "Ja. ",
         "no doubt ",
         "two ",
+        " so it is",
     ),
 )
 TOKEN_UNITS: Final = (
@@ -160,6 +161,7 @@ READINGS: Final[dict[str, Reads]] = {
         read.__name__: lambda text, read=read: read(reply_from(Completion(text=text)), OPEN)
         for read in (numbers.number, numbers.numbers, numbers.formula)
     },
+    "unfinished number": lambda text: numbers.number(reply_from(Completion(text=f"{text};")), OPEN),
     "ratio": lambda text: short_answer(reply_from(Completion(text=text)), SHARED),
     "maths": lambda text: same_maths(text, "137"),
     "published MATH-Vision": lambda text: mathvision.right(text, OPEN),

@@ -76,9 +76,7 @@ _CONCLUDES = re.compile(
     r"(?:so|therefore|thus|hence|overall|finally|altogether|in (?:total|conclusion|all))\b", re.IGNORECASE
 )
 _SO = re.compile(
-    r",? (?:so|therefore|thus|hence),? (?:it|there|that(?:'s| is| makes)|this|the|we|i|he|she)\b"
-    r"(?:[^.;\n]|\.(?=\d))*[.!]?\s*\Z",
-    re.IGNORECASE,
+    r",? (?:so|therefore|thus|hence),? (?:it|there|that(?:'s| is| makes)|this|the|we|i|he|she)\b", re.IGNORECASE
 )
 _IS = re.compile(r"=|\b(?:is|are|was|were)\b")
 _RANGE = re.compile(
@@ -104,7 +102,7 @@ _TAKES_BACK = re.compile(
 )
 """Begins a sentence that corrects the number before it."""
 _CORRECTS = re.compile(
-    rf"(?<=[.!?…\n]){_TAKES_BACK.pattern}[\s,.:;–—-]{{0,9}}"
+    rf"(?<=[.!?…\n]){_TAKES_BACK.pattern}(?:[\s,.:;–—]|-(?!\d)){{0,9}}"
     r"(?:(?:no|wait|actually|sorry|it(?:'s| is)|there (?:are|is|were)|i (?:see|count|can see)|that(?:'s| is|)"
     r"|make (?:it|that)|(?:it |that |this )?should be|the (?:answer|count|number|total)(?: is| should be)"
     r"|only|about|really)[\s,]{1,3}){0,4}"
@@ -305,8 +303,9 @@ def _concluded_numbers(text: str, counted: str) -> list[str]:
             values := numbers_in(_IS.split(sentence)[-1]) or numbers_in(sentence)
         ):
             return values
-    clause = _SO.search(sentences[-1])
-    claim = _IS.split(clause[0])[-1] if clause else ""
+    clause = _CLAUSE_END.split(sentences[-1])[-1]
+    so = _SO.search(clause)
+    claim = _IS.split(clause[so.start() :])[-1] if so else ""
     return [] if " than " in claim or counts.last_counts_others(claim, counted) else numbers_in(claim)
 
 
