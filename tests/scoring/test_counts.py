@@ -72,6 +72,7 @@ COUNTS += [
     ("birds: 3 on the left, 2 on the right", None),
     *((text, "4") for text in ("There are 3 birds. Wait, actually there are 4.", "I count 3. No, 4.")),
     ("The change is 3. No, -4.", "-4"),
+    (f"There are {'1' * 5000} birds.", "1" * 5000),
     ("There are 3 birds. Wait, there are 2 dogs too.", "3"),
     *((text, "1") for text in ("There is a bird.", "I see a small bird in the image.")),
     *((text, None) for text in ("There is a bird house.", "There is a bird here and a bird there.")),

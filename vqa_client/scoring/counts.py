@@ -72,11 +72,17 @@ _SUM_FOLLOWS: Final = re.compile(
 _PARTS_FOLLOW: Final = re.compile(rf"\D*{NUMBER.pattern}(?: ?[:(–—]|,? namely\b)")
 _DENIES = lazily(rf"{NOT}|\bnone\b", re.IGNORECASE)
 _MOST_PARTS: Final = 30
+_MOST_DIGITS: Final = 15
+"""Python refuses to read thousands of them."""
 
 
 def numbers_in(text: str) -> list[str]:
     """All numbers of a text, in digits and without commas."""
     return [match[0].replace(",", "") for match in NUMBER.finditer(text)]
+
+
+def _is_whole(number: str) -> bool:
+    return number.isdecimal() and len(number) <= _MOST_DIGITS
 
 
 def _names(counted: str) -> list[str]:
@@ -134,13 +140,13 @@ def counted_numbers(text: str, counted: str) -> list[str]:
 def totals_in(text: str, form: re.Pattern[str], counted: str) -> list[str]:
     """Totals of the given form, without those of other things whose parts, or what is counted, have numbers, too."""
     values = numbers_in(text)
-    amounts = [int(value) for value in values if value.isdecimal()] if len(values) <= _MOST_PARTS else []
+    amounts = [int(value) for value in values if _is_whole(value)] if len(values) <= _MOST_PARTS else []
     found = []
     for total in form.finditer(text):
         number = "".join(filter(None, total.groups())).rstrip(".,").replace(",", "")
         noun = _NOUN.match(text, total.end())
         if is_of_others(total[0] + (noun[0] if noun else ""), counted):
-            is_sum = len(amounts) > 2 and number.isdecimal() and sum(amounts) == 2 * int(number)
+            is_sum = len(amounts) > 2 and _is_whole(number) and sum(amounts) == 2 * int(number)
             if is_sum or counted_numbers(text, counted):
                 continue
         found.append(number)
@@ -189,7 +195,7 @@ def summed_numbers(text: str, counted: str) -> list[str]:
     ("3 trees and 1 house, so 4 objects").
     """
     values = numbers_in(text)
-    if not 2 < len(values) <= _MOST_PARTS or not all(map(str.isdecimal, values)) or _DENIES.search(text):
+    if not 2 < len(values) <= _MOST_PARTS or not all(map(_is_whole, values)) or _DENIES.search(text):
         return []
     first, *_, last = amounts = [int(value) for value in values]
     if 2 * first == sum(amounts) and _PARTS_FOLLOW.match(text):
