@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 import msgspec
@@ -64,7 +63,7 @@ class _Walk(Struct, frozen=True, kw_only=True):
                     made = self.question(row, Place(file, number, self.split, folder, str(path)))
                     made = [*made] if isinstance(made, Iterable) else (made,)
                     for item in made if checks else ():
-                        check_question(item, self.question, Question | LeftOut)
+                        check_question(item, self.question, (Question, LeftOut))
                 except ValueError as error:
                     hint = f"its columns are {', '.join(table.header or cells)}"
                     raise DataError(
@@ -87,7 +86,7 @@ class _Walk(Struct, frozen=True, kw_only=True):
         return self.joined[key] | cells
 
 
-def check_question(made: object, function: object, kinds: type | UnionType = Question) -> None:
+def check_question(made: object, function: object, kinds: tuple[type[Struct], ...] = (Question,)) -> None:
     """Raise ValueError for anything else than a question, and for a field of it that a record can't have."""
     if not isinstance(made, kinds):
         raise ValueError(f"it makes {shown(made)}, which is not a Question{place_of(function)}")
