@@ -304,15 +304,16 @@ class _Start:
 
 
 class GivenUp(ServerUnusable):
-    """Too many questions failed in a row."""
+    """Too many questions in a row failed at the server."""
 
 
-def _given_up(record: Record, limit: int) -> GivenUp:
+def _given_up(record: Record, limit: int) -> ServerUnusable:
     message = record.error.message if record.error else record.status
     way_out = record.error.hint if record.error and record.error.hint else "repair the server"
-    if record.status == "bad_image":
+    at_server = record.status != "bad_image"
+    if not at_server:
         way_out = "make the images readable again"
-    return GivenUp(
+    return (GivenUp if at_server else ServerUnusable)(
         f"{count(limit)} in a row failed, the last one as {record.status}: {message}",
         hint=f"{way_out}; then run the same command again (--breaker_after sets this limit)",
     )
