@@ -13,6 +13,7 @@ from tests.contract.forms import draw
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import likeliest_token, oracle
 from vqa_client.tasks.ask.columns import Column, mapped
+from vqa_client.tasks.ask.rows import state_of
 from vqa_client.tasks.ask.survey import _columns
 
 HEAD = "image,question,A,B,answer\n"
@@ -265,3 +266,16 @@ def test_a_score_of_words_leaves_questions_with_choices_to_their_letter(
     path.write_text('{"question": "[[q0]] Which?", "choices": ["ash", "bay"], "answer": "A"}\n')
     assert ask(path, fault_server("A").base_url, "--score", "anls") == 0
     assert report(tmp_path, "ask")["accuracy"] == 1
+
+
+def test_data_is_read_again_after_a_change_of_any_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/rows.csv").write_text("question\nWhat?\n")
+    (tmp_path / "a/notes.txt").write_text("a")
+    for data in (tmp_path / "a", tmp_path / "a/rows.csv", tmp_path / "a/*.csv"):
+        before = state_of(data)
+        (tmp_path / "a/notes.txt").write_text("more of them")
+        assert state_of(data) == before
+        with (tmp_path / "a/rows.csv").open("a") as file:
+            file.write("Who?\n")
+        assert state_of(data) != before

@@ -51,7 +51,7 @@ def test_ticked_runs_are_compared_or_the_reason_why_not_is_shown(tmp_path: Path)
     viewer = Viewer(tmp_path, comparison_page)
     assert viewer.answer("").body.count(b'type="checkbox"') == 3
     compared = viewer.answer("compare/0-1")
-    assert (compared.status, compared.kind) == (200, "text/html; charset=utf-8")
+    assert (compared.status, compared.kind, compared.location) == (200, "text/html; charset=utf-8", "")
     assert b"against" in compared.body
     assert b'"../0/image/0"' in compared.body
     refused = viewer.answer("compare/0-2")

@@ -94,6 +94,7 @@ def test_a_fence_has_a_number_that_no_text_contains() -> None:
     for disguised in (" ".join(bare), bare.translate({48 + n: 0xFF10 + n for n in range(10)}), "\u200b".join(bare)):
         assert fence_number(["a", disguised]) != bare
     assert fence_number(["a"]) == fence_number(["a"]) != fence_number(["b"])
+    assert len(fence_number(["\ud800"])) == 6
 
 
 def test_a_long_reply_is_shown_by_its_two_ends() -> None:
