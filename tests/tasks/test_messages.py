@@ -230,7 +230,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     ),
     (
         lambda: niah.load(Path("uneven.json"), Wanted()),
-        "uneven.json: record 1 (_id 'a'): field `answers` has 1 items for 2 questions",
+        "uneven.json: record 1 (_id 'a'): field `answers` has 1 item for 2 questions",
         NIAH,
     ),
     (
