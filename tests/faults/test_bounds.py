@@ -250,7 +250,7 @@ def test_workers_share_the_files_that_the_system_allows(
     monkeypatch.setattr(os, "listdir", lambda _: ["0"] * 10)
     assert affordable_workers(200, notes.append) == workers
     assert limits == ([] if raised is None else [(raised, hard)])
-    note = f"{workers} workers instead of 200: the system allows {hard} open files (ulimit -Hn)"
+    note = f"{workers} worker{'s' * (workers > 1)} instead of 200: the system allows {hard} open files (ulimit -Hn)"
     assert notes == ([] if workers == 200 else [note])
 
 

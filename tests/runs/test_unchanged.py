@@ -146,7 +146,7 @@ def test_a_long_prompt_is_kept_by_its_ends_and_its_digest() -> None:
         assert stamps(given) == kept
     longer = "a" * 5_000 + "c" + "b" * 5_000
     digest = hashlib.sha256(longer.encode()).hexdigest()
-    left_out = f"[... 1 character left out, SHA-256 of the whole {digest} ...]"
+    left_out = f"[... 1 characters left out, SHA-256 of the whole {digest} ...]"
     assert kept_prompt(longer) == f"{'a' * 5_000}\n{left_out}\n{'b' * 5_000}"
 
 

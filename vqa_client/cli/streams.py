@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vqa_client.reports.report import Report
 
 _UNSEEN = unseen(lines=True)
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _TO_COPY = re.compile(r"pip install|vqa-client [^`]*--|-m vqa_client|run-batch")
 """Lines with a command that people may copy: they are not folded."""
 
@@ -136,11 +137,19 @@ def _write(stream: TextIO, text: str) -> None:
 
 
 def emit_json(value: Any) -> None:
-    """Print JSON; characters that could control a terminal are escaped."""
+    """Print JSON; characters that could control a terminal, or that standard output can't encode, are escaped."""
     from vqa_client.files import indented  # msgspec: many commands print no JSON
 
-    text = indented(value).decode() + "\n"
-    emit(_UNSEEN.sub(lambda match: json.dumps(match.group())[1:-1], text))
+    text = _UNSEEN.sub(_as_json, indented(value).decode() + "\n")
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = _NOT_ASCII.sub(_as_json, text)
+    emit(text)
+
+
+def _as_json(match: re.Match[str]) -> str:
+    return json.dumps(match.group())[1:-1]
 
 
 def _redirect_to_null(stream: TextIO) -> None:
