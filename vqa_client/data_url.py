@@ -54,13 +54,17 @@ class LRUCache(Generic[Key, Value]):
 
 
 class ByteCache(LRUCache[str, bytes], threading.local):
-    """Keeps the base64 text of the files used last, by the SHA-256 of their bytes.
+    """Keeps the base64 text of the files read last, by the SHA-256 of their bytes.
 
     A dropped text is made from its file again. Each thread, and so each event loop, has its own cache.
     """
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
         super().__init__(limit_bytes, len)
+
+    def get(self, key: str) -> bytes | None:
+        """The text, or None. Use doesn't keep it: pages just sent would push out those that are sent next."""
+        return self._values.get(key)
 
 
 BYTE_CACHE = ByteCache()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.images.pictures import encoded, prepared, spotted
-from vqa_client.data_url import BYTE_CACHE, ByteCache, encoded_pieces, keep_encoded
+from vqa_client.data_url import BYTE_CACHE, ByteCache, LRUCache, encoded_pieces, keep_encoded
 from vqa_client.errors import QuestionFailed
 from vqa_client.images.prepare import ImagePreparer
 from vqa_client.types import Image
@@ -18,13 +18,15 @@ def nothing_held() -> None:
     BYTE_CACHE.clear()
 
 
-def test_the_least_recently_used_give_way() -> None:
-    held = ByteCache(limit_bytes=5)
+@pytest.mark.parametrize(
+    ("held", "dropped"), [(LRUCache[str, bytes](5, len), "b"), (ByteCache(limit_bytes=5), "a")], ids=["used", "read"]
+)
+def test_the_least_recently_used_or_read_give_way(held: LRUCache[str, bytes], dropped: str) -> None:
     held.put("a", b"12")
     held.put("b", b"12")
     assert held.get("a") == b"12"
     held.put("c", b"12")
-    assert [held.get(name) for name in "abc"] == [b"12", None, b"12"]
+    assert [name for name in "abc" if held.get(name) != b"12"] == [dropped]
 
 
 def test_a_large_file_is_not_kept_and_pushes_nothing_out() -> None:
