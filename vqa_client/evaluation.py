@@ -297,10 +297,7 @@ async def _run_job(common: _Common, job: _Job, server: "_Server", reports: list[
     settings, workers = job.settings, common.ctl.workers(job.settings)
     common.budget.of_model(job.config)
     drawn = job.plans[0].paths.report.parent / DRAWN if job.plans else Path(DRAWN)
-    with (
-        drawn_pages_in(drawn, usable_cpus()),
-        prepared_images(settings, common.progress.note) as images_for,
-    ):
+    with drawn_pages_in(drawn, usable_cpus()), prepared_images(settings, common.progress.note) as images_for:
         stage = Stage(
             settings=settings,
             model=job.model,

@@ -58,10 +58,7 @@ def _page_runs(settings: DemoSettings, base_url: str) -> list[RunSettings]:
     return [
         NiahSettings(input=data / "niah", output=settings.output / "niah", **common),
         McSettings(
-            data=data / "longbench" / "data.json",
-            images=data / "longbench",
-            output=settings.output / "mc",
-            **common,
+            data=data / "longbench" / "data.json", images=data / "longbench", output=settings.output / "mc", **common
         ),
     ]
 
@@ -74,11 +71,7 @@ def _shape_runs(settings: DemoSettings, base_url: str) -> list[RunSettings]:
             data_dir=data / "vqa2", results_dir=output / "vqa2", model=("tiny-vlm",), num_questions=0, **common
         ),
         McSettings(
-            data=data / "mc" / "data.json",
-            images=data / "mc",
-            output=output / "mc",
-            config="tiny-vlm",
-            **common,
+            data=data / "mc" / "data.json", images=data / "mc", output=output / "mc", config="tiny-vlm", **common
         ),
         ExplainSettings(
             task="vqax",

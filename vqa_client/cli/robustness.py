@@ -109,7 +109,7 @@ def run(
         CORRUPTIONS,
         Parameter(
             help="The benchmark, required: vqa2, mc, niah, vqax, actx, esnlive, vcr, another that `vqa-client list` "
-            "shows, or a file. Takes all options of its own command too: --task NAME --help shows them.",
+            "shows, or a file. Takes all options of its own command too: --task NAME --help shows them."
         ),
     ] = None,
     corrupted: RobustnessRun = _ALL,

@@ -106,13 +106,7 @@ class ChatClient:
     """The client that all workers share; `note` gets what the user should know, once."""
 
     def __init__(
-        self,
-        routes: Routes,
-        model: ModelSettings,
-        *,
-        limits: Limits,
-        dialect: Dialect,
-        note: Callable[[str], None],
+        self, routes: Routes, model: ModelSettings, *, limits: Limits, dialect: Dialect, note: Callable[[str], None]
     ) -> None:
         self.routes = routes
         self.model = model

@@ -30,12 +30,7 @@ Note = Callable[[str], None]
 
 @asynccontextmanager
 async def open_servers(
-    settings: RunSettings,
-    *,
-    transport: httpx2.AsyncBaseTransport | None,
-    named: bool,
-    patience: Patience,
-    note: Note,
+    settings: RunSettings, *, transport: httpx2.AsyncBaseTransport | None, named: bool, patience: Patience, note: Note
 ) -> AsyncIterator[list[Route]]:
     """Connect to each address of the settings: first the servers that answer, then those that may answer later.
 
@@ -100,12 +95,7 @@ async def _wait_for_all(routes: Sequence[Route], patience_s: float, named: bool,
 
 @asynccontextmanager
 async def open_routes(
-    servers: Sequence[Route],
-    model: ModelSettings,
-    settings: RunSettings,
-    *,
-    patience: Patience,
-    note: Note,
+    servers: Sequence[Route], model: ModelSettings, settings: RunSettings, *, patience: Patience, note: Note
 ) -> AsyncIterator[Routes]:
     """Routes to all servers; raises ServerUnusable if the replies to small questions show that the servers differ."""
     for route in servers:

@@ -13,14 +13,7 @@ from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview, in_order
 from vqa_client.reports.robustness.report import add_to
 from vqa_client.reports.varied import FormScores, add_blind, add_rotations, neighbours, repeat_scores, scores_by_form
-from vqa_client.scoring.choices.circular import (
-    ROTATION,
-    SHUFFLED,
-    CircularScores,
-    PositionBias,
-    Positions,
-    choices_in,
-)
+from vqa_client.scoring.choices.circular import ROTATION, SHUFFLED, CircularScores, PositionBias, Positions, choices_in
 from vqa_client.scoring.choices.modes import Bin, Calibrating, Calibration, weights
 from vqa_client.scoring.corrupted_scores import CorruptedScores
 from vqa_client.scoring.paired import Difference, difference

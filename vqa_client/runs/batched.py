@@ -11,15 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.batch.asking import LineForm, Results, Stops, note_repeated, parts_of, read_results
-from vqa_client.batch.parts import (
-    BatchPart,
-    PartFolder,
-    PartSize,
-    PartWriter,
-    progress_of,
-    refuse_open,
-    run_digest,
-)
+from vqa_client.batch.parts import BatchPart, PartFolder, PartSize, PartWriter, progress_of, refuse_open, run_digest
 from vqa_client.batch.run import BatchRun, clock
 from vqa_client.batch.service import ENDED, Service, open_service
 from vqa_client.client.body import Dialect, RequestTemplate

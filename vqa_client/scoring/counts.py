@@ -20,24 +20,7 @@ ASKS: Final = re.compile(
 )
 """What a question counts, with the words after it: "people are wearing hats"."""
 _NOT_NAMES: Final = frozenset(
-    {
-        "are",
-        "is",
-        "do",
-        "does",
-        "did",
-        "can",
-        "were",
-        "was",
-        "have",
-        "has",
-        "in",
-        "on",
-        "at",
-        "of",
-        "that",
-        "which",
-    }
+    {"are", "is", "do", "does", "did", "can", "were", "was", "have", "has", "in", "on", "at", "of", "that", "which"}
     | {"with", "there", "you", "will", "would", "the"}
 )
 _NO_PART_WORDS = """image picture photo photograph scene figure chart graph shown visible seen see this total all a an

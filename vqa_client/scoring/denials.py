@@ -228,7 +228,7 @@ _DENIED_NEXT = lazily(
     rf"(?:\b(?:not|never|cannot|neither|nor|doubt|unlikely|(?:any|every)thing but)\b|n't\b|{NOT}|{IMPOSSIBLE}|{LEAST})"
     r"(?:(?![.,;:!?()|\n\d–—→⇒，。；：！？]|--|[-=]>| [-/] "
     r"|\b(?:and|so|only|sure|certain|maybe|probably|i (?:think|guess))\b"
-    rf"|(?!yet\b){CONTRASTS}|{UNSPACED_CONTRASTS}).){{0,30}}\Z",
+    rf"|(?!yet\b){CONTRASTS}|{UNSPACED_CONTRASTS}).){{0,30}}\Z"
 )
 _AFFIRMS = lazily(
     r"(?:\bnot|\bnever|\bcannot|n't|\bno)(?: \w+){0,5} "

@@ -46,12 +46,7 @@ def _contractions() -> dict[str, str]:
     return {word[:at] + word[at + 1 :]: word for word in whole for at, sign in enumerate(word) if sign == "'"}
 
 
-_WORDS: Final = {
-    **_contractions(),
-    "somebody'd": "somebodyd",
-    "none": "0",
-    **digits_to(10),
-}
+_WORDS: Final = {**_contractions(), "somebody'd": "somebodyd", "none": "0", **digits_to(10)}
 
 
 _MARKS: Final = {

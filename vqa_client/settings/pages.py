@@ -140,9 +140,7 @@ class PerturbSettings(CheckedSettings):
     """The folder that gets a folder adv_... for each perturbation."""
     perturbation: Annotated[Several[str], Parameter(help=PERTURBATIONS, alias="-p", consume_multiple=True)]
     data_json: Annotated[
-        Path | None,
-        Parameter(help=f"{_DOCUMENTS} Needed if pages are drawn again, and by --legibility."),
-        _AS_DATA,
+        Path | None, Parameter(help=f"{_DOCUMENTS} Needed if pages are drawn again, and by --legibility."), _AS_DATA
     ] = None
     seed: int = SEED
     """Random seed; with a page's name it decides the noise."""

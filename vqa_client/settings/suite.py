@@ -183,10 +183,7 @@ def settings_of(
     parsed = [(entry, parse(entry, root)) for entry in entries]
     return [
         dataclasses.replace(
-            run,
-            **overrides,
-            **_model_options(run, config, name),
-            **_output(run, suite.output, entry, config, name),
+            run, **overrides, **_model_options(run, config, name), **_output(run, suite.output, entry, config, name)
         )
         for config, name in suite.models
         for entry, run in parsed

@@ -153,13 +153,7 @@ class Tables(Struct, frozen=True, kw_only=True):
         if not count and not left_out and settings.split and ROW_SPLIT in filler.needed:
             rows = (cells for table in tables for _, cells in table.rows(frozenset({ROW_SPLIT})))
             raise _no_split(settings.data, split, {str(cells.get(ROW_SPLIT)) for cells in rows})
-        loaded = Loaded(
-            questions=walk,
-            count=count,
-            left_out=left_out,
-            data_sha256=digest(files),
-            notes=tuple(notes),
-        )
+        loaded = Loaded(questions=walk, count=count, left_out=left_out, data_sha256=digest(files), notes=tuple(notes))
         return [Part(loaded=loaded, data_path=settings.data, images_dir=settings.images or files[0].parent)]
 
     def file_globs(self, split: str) -> list[tuple[str, ...]]:

@@ -53,11 +53,7 @@ BENCHMARK = Benchmark(
     load=tables(
         Row,
         Form(
-            "OpenEnded_mscoco_val2014_questions.json",
-            columns=COLUMNS,
-            records="questions",
-            join=ANNOTATIONS,
-            home=HOME,
+            "OpenEnded_mscoco_val2014_questions.json", columns=COLUMNS, records="questions", join=ANNOTATIONS, home=HOME
         ),
         Form("data/val2014-*.parquet", home=HUB),
         question=question,

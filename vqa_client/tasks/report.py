@@ -42,10 +42,7 @@ def writer(benchmark: Benchmark, *, submits: bool = False) -> Write:
         summary = summarise(totals.watching(), crossings=crossings)
         if not totals.labelled and summary.overall.total:
             summary = without_scores(summary)
-        declared = DeclaredSummary(
-            **asdict(summary),
-            totals=totals.figures() if totals.labelled else {},
-        )
+        declared = DeclaredSummary(**asdict(summary), totals=totals.figures() if totals.labelled else {})
         write_json(path, _content(benchmark, run, declared) | dict(added or {}))
         if submits:
             _write_submission(path, benchmark, totals)

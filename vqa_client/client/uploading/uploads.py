@@ -118,12 +118,7 @@ class Uploads:
     """
 
     def __init__(
-        self,
-        *,
-        known: KnownImages | None,
-        suffix: str,
-        proof: FileProof | None,
-        note: Callable[[str], None],
+        self, *, known: KnownImages | None, suffix: str, proof: FileProof | None, note: Callable[[str], None]
     ) -> None:
         self.known = known
         self.suffix = suffix

@@ -50,12 +50,7 @@ class RobustnessSummary(Summary, frozen=True, kw_only=True):
 
 
 def write(
-    path: Path,
-    run: Run,
-    pairs: Pairs,
-    *,
-    corrupted: Corrupted | None = None,
-    published_files: bool = False,
+    path: Path, run: Run, pairs: Pairs, *, corrupted: Corrupted | None = None, published_files: bool = False
 ) -> RobustnessSummary:
     """Write the report, and with `published_files` a file per variant into `{report}_results/`; raises OutputError."""
     scores = CorruptedScores()

@@ -236,11 +236,7 @@ class CircularScores:
     def figures(self, bias: PositionBias) -> CircularFigures:
         means = {name: averaging.average() for name, averaging in self._means.items()}
         return CircularFigures(
-            rotations=self._rotations,
-            questions=means["same_text"].n,
-            unfinished=self._unfinished,
-            **means,
-            bias=bias,
+            rotations=self._rotations, questions=means["same_text"].n, unfinished=self._unfinished, **means, bias=bias
         )
 
 

@@ -9,16 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found
-from vqa_client.scoring.choices.grammar import (
-    BEST,
-    CONNECTION,
-    LINK,
-    RIGHT_SIGNS,
-    ROWS,
-    SAYS_RIGHT,
-    STARTS,
-    Cue,
-)
+from vqa_client.scoring.choices.grammar import BEST, CONNECTION, LINK, RIGHT_SIGNS, ROWS, SAYS_RIGHT, STARTS, Cue
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.refuted import (
     LEAST_RIGHT,

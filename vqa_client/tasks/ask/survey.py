@@ -242,8 +242,7 @@ def _part(question: Question, settings: AskSettings, *, answered: bool) -> str:
 def _only_form(forms: set[AnswerForm], differ: set[frozenset[AnswerForm]], mapping: Mapped) -> AnswerForm:
     if any(pair <= forms for pair in differ):
         raise UsageError(
-            f"column `{mapping.answer}` can be read as {' or '.join(sorted(forms))}",
-            hint="say which: --answer_from 0",
+            f"column `{mapping.answer}` can be read as {' or '.join(sorted(forms))}", hint="say which: --answer_from 0"
         )
     return next(form for form in FORMS if form in forms)
 
