@@ -10,7 +10,7 @@ from tests.reports.robustness_records import Pair, curves, lost, pair, pairs_of,
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.reports.report import Report
 from vqa_client.reports.robustness.evaluation import result_path, variants_in, write_results
-from vqa_client.reports.robustness.report import Corrupted, RobustnessSummary, place_of, write
+from vqa_client.reports.robustness.report import RobustnessSummary, place_of, write
 
 TWO = ("snow", "contrast")
 SMALL = [
@@ -77,7 +77,7 @@ def test_groups_are_broken_down_for_each_variant(tmp_path: Path) -> None:
 
 
 def test_the_report_names_the_profile_and_the_seed_of_the_corruptions(tmp_path: Path) -> None:
-    content = written(tmp_path / "r.json", SMALL, corrupted=Corrupted(profile="imagenet-c", seed=7))
+    content = written(tmp_path / "r.json", SMALL, profile="imagenet-c", corruption_seed=7)
     assert (content["model"], content["profile"], content["corruption_seed"]) == ("org/small", "imagenet-c", 7)
     assert " ".join(content) == (
         "model config variant data_path images_dir profile corruption_seed model_settings clean corruptions by_variant "

@@ -1,7 +1,7 @@
 """The commands. A command's help page, and a mistake in its options, import its settings but not its module."""
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields, make_dataclass
+from dataclasses import make_dataclass
 from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -284,5 +284,6 @@ def prepare_completion(app: App) -> None:
 
 def default_settings(kind: Any) -> Any:
     """The settings of a command line without options; `Parameter.empty` where some are required."""
-    is_required = any(field.default is MISSING and field.default_factory is MISSING for field in fields(kind))
-    return Parameter.empty if is_required else kind()
+    from vqa_client.settings.validation import required_options  # with the settings, not before
+
+    return Parameter.empty if required_options(kind) else kind()

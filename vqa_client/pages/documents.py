@@ -41,8 +41,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 def _of_records(file: DataFile) -> Iterator[Document]:
-    for index, record in file.records():
-        row = file.decode(index, record, Row, hint=_HINT)
+    for index, row in file.rows(Row, hint=_HINT):
         fault = row.fault() or row.text_fault() or ("" if row.has_context() else "field `context` is missing")
         place = f"{file.path}: record {index + 1} (_id {row.id!r})"
         if fault:

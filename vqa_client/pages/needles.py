@@ -109,8 +109,8 @@ class _Counted:
     def records(self, data: DataFile, seed: int, advance: Callable[[int], None]) -> Iterator[NeedleRecord]:
         """The records with needles; raises DataError after the last one if there are none."""
         names: set[str] = set()
-        for index, record in data.records():
-            row = _checked_row(data, index, record, names)
+        for index, row in data.rows(_Row, hint=_HINT):
+            _check(data.path, index, row, names)
             made = with_needles(row, num_secrets=self.num_secrets, seed=seed)
             if isinstance(made, str):
                 self.left_out.setdefault(made, []).append(row.name)
@@ -124,16 +124,14 @@ class _Counted:
             raise DataError(f"{data.path}: no document has room for {needles}: {reasons}", hint=_HINT)
 
 
-def _checked_row(data: DataFile, index: int, record: bytes, names: set[str]) -> _Row:
-    row = data.decode(index, record, _Row, hint=_HINT)
+def _check(path: str, index: int, row: _Row, names: set[str]) -> None:
+    """Raise DataError for a faulty record, and for one whose id is in `names`; else add its id."""
+    place = f"{path}: record {index + 1}"
     if fault := row.fault() or row.text_fault():
-        raise DataError(f"{data.path}: record {index + 1} (_id {row.name!r}): {fault}", hint=_HINT)
+        raise DataError(f"{place} (_id {row.name!r}): {fault}", hint=_HINT)
     if row.name in names:
-        raise DataError(
-            f"{data.path}: record {index + 1}: _id {row.name!r} comes twice", hint="give each document its own"
-        )
+        raise DataError(f"{place}: _id {row.name!r} comes twice", hint="give each document its own")
     names.add(row.name)
-    return row
 
 
 def with_needles(row: _Row, *, num_secrets: int, seed: int) -> NeedleRecord | str:

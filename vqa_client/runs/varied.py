@@ -14,7 +14,7 @@ from vqa_client.images.corruptions.codec import needs_extra
 from vqa_client.images.corruptions.table import chosen, numbers
 from vqa_client.reports.logged_run import BLIND, SEEN
 from vqa_client.reports.names import count
-from vqa_client.reports.robustness.report import Corrupted, write
+from vqa_client.reports.robustness.report import write
 from vqa_client.reports.run import Sample, Write
 from vqa_client.reports.varied import write_blind, write_circular, write_repeats, write_shuffled
 from vqa_client.runs.plan import Plan, per_plan
@@ -156,6 +156,7 @@ def corrupt_images(plan: Plan, settings: RunSettings) -> Plan:
     run = settings.corrupted
     assert run is not None
     variants = _variants(run)
+    constants: dict[str, Any] = {"profile": run.profile, "corruption_seed": run.corruption_seed}
     needs_extra()
     if plan.images_dir is None:
         raise UsageError("there are no images to corrupt in a text-only run", hint="leave out --text_only")
@@ -164,13 +165,8 @@ def corrupt_images(plan: Plan, settings: RunSettings) -> Plan:
         "robustness",
         partial(_in_variants, variants=variants),
         count=plan.loaded.count * len(variants),
-        write=partial(
-            write,
-            corrupted=Corrupted(profile=run.profile, seed=run.corruption_seed),
-            published_files=run.published_files,
-        ),
-        profile=run.profile,
-        corruption_seed=run.corruption_seed,
+        write=partial(write, **constants, published_files=run.published_files),
+        **constants,
     )
     return replace(of_all, shown=_variants_text(variants), described={**plan.described, CORRUPTED: asdict(run)})
 

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache, wraps
 from itertools import pairwise
 from math import inf, isfinite
@@ -204,6 +204,11 @@ def _check_range(name: str, value: Any, rule: _Rule, bounds: AtLeast) -> None:
         within = f" from {least} to {most}" if most < inf else f" of at least {least}" if least > -inf else ""
     words = "".join(f", or {word}" for word in rule.words)
     raise UsageError(f"--{name} is {value!r}; it must be {kind}{within}{words}")
+
+
+def required_options(settings: type[Any]) -> list[str]:
+    """The options without a default."""
+    return [field.name for field in fields(settings) if field.default is MISSING and field.default_factory is MISSING]
 
 
 def readable(settings: type[Any]) -> type[Any]:

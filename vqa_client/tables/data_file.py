@@ -56,6 +56,13 @@ class DataFile(Struct, frozen=True, kw_only=True):
                 file.seek(self.starts[index])
                 yield index, file.read(self.ends[index] - self.starts[index])
 
+    def rows(
+        self, row_type: type[Row], indices: Iterable[int] | None = None, *, hint: str = ""
+    ) -> Iterator[tuple[int, Row]]:
+        """The index and the row of each record, or of those at `indices`; raises DataError as `decode` does."""
+        for index, record in self.records() if indices is None else self.picked(indices):
+            yield index, self.decode(index, record, row_type, hint=hint)
+
     def decode(self, index: int, record: bytes, row_type: type[Row], *, hint: str = "") -> Row:
         """Decode a record as `row_type`; raises DataError, which names the record and the field."""
         try:

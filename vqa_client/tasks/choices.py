@@ -9,8 +9,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from vqa_client.aggregates import share
-from vqa_client.benchmark import Answer, Columns, Metric, Parse, Prompt, Question, Replay, Scored
-from vqa_client.benchmark import Sums, Total, verbatim
+from vqa_client.benchmark import Answer, Columns, Metric, Parse, Prompt, Question, Replay, Scored, Sums, Total, verbatim
 from vqa_client.prompt import choices_text
 from vqa_client.scoring.published.choice_readers import ReadLabel, kit
 from vqa_client.scoring.reply import Reply

@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from dataclasses import replace as with_settings
 from itertools import chain, islice
 from pathlib import Path
@@ -23,6 +23,7 @@ from vqa_client.prompt import Prompt
 from vqa_client.reports.names import safe_name
 from vqa_client.settings.declared import AskSettings, ChoiceOptions, ChoicePageSettings, ChoiceSettings, PageSettings
 from vqa_client.settings.run import RunSettings, given_output, names_report, output_option
+from vqa_client.settings.validation import required_options
 from vqa_client.tables.hub import address_of, fetch
 from vqa_client.tables.loading import Tables
 from vqa_client.tables.objects import check_object, local_copy, local_folder
@@ -84,13 +85,10 @@ class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
         """
         file = {_RENAMED.get(name, name): value for name, value in file.items()}
         hints = get_type_hints(self.settings)
-        values: dict[str, Any] = {}
-        for field in fields(self.settings):
-            required = field.default is MISSING and field.default_factory is MISSING
-            if required and field.name not in file:
-                raise KeyError(field.name)
-            if field.init and field.name in file:
-                values[field.name] = _from_json(file[field.name], hints[field.name])
+        if missing := [name for name in required_options(self.settings) if name not in file]:
+            raise KeyError(missing[0])
+        names = [field.name for field in fields(self.settings) if field.init and field.name in file]
+        values: dict[str, Any] = {name: _from_json(file[name], hints[name]) for name in names}
         values |= {"dry_run": False, "rate": None, "processes": "1", "shard": "", "share": ""}
         values |= {"batch": False, "no_wait": False}  # some options can't be combined with them
         if not as_given:
@@ -346,7 +344,6 @@ def _entry(name: str, module: ModuleType, sha256: str = "") -> RegisteredBenchma
             f"{module.__file__}: benchmark(options) takes no options that extend BenchmarkSettings",
             hint="class Options(BenchmarkSettings), and def benchmark(options: Options) -> Benchmark",
         )
-    needed = [field.name for field in fields(options) if field.default is MISSING and field.default_factory is MISSING]
-    if needed and issubclass(options, BenchmarkSettings):
+    if (needed := required_options(options)) and issubclass(options, BenchmarkSettings):
         raise UsageError(f"{module.__file__}: the option {needed[0]} has no default", hint="give every option one")
     return RegisteredBenchmark(name=name, title=title, settings=options, declared=make, sha256=sha256)

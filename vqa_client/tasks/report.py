@@ -15,8 +15,7 @@ from vqa_client.errors import UsageError
 from vqa_client.files import write_json
 from vqa_client.json_stream import write_entries
 from vqa_client.own_code import checked_answer, named, place_of, shown
-from vqa_client.reports.run import common_keys, in_shares
-from vqa_client.reports.run import Pairs, Run, Write
+from vqa_client.reports.run import Pairs, Run, Write, common_keys, in_shares
 from vqa_client.reports.summary import Summary, summarise, without_scores
 from vqa_client.scoring.reply import Reply, kept_completion, reply_from
 from vqa_client.types import Answer, Completion, Question, Record

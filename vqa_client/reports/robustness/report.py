@@ -23,13 +23,6 @@ from vqa_client.scoring.robustness import class_of, metrics_of
 from vqa_client.types import Group, Question, Record, Status, group_text
 
 
-class Corrupted(Struct, frozen=True, kw_only=True):
-    """The constants and the seed of the run's corruptions."""
-
-    profile: str
-    seed: int
-
-
 class ScoredLine(Struct):
     """The fields of a record that are counted; faster to read from a log than whole records."""
 
@@ -50,17 +43,22 @@ class RobustnessSummary(Summary, frozen=True, kw_only=True):
 
 
 def write(
-    path: Path, run: Run, pairs: Pairs, *, corrupted: Corrupted | None = None, published_files: bool = False
+    path: Path,
+    run: Run,
+    pairs: Pairs,
+    *,
+    profile: str | None = None,
+    corruption_seed: int | None = None,
+    published_files: bool = False,
 ) -> RobustnessSummary:
     """Write the report, and with `published_files` a file per variant into `{report}_results/`; raises OutputError."""
     scores = CorruptedScores()
     fields = _fields(pairs())
     summary = summarise(_scored(pairs(), scores), crossings=[LEVELS, *((VARIANT, field) for field in fields)])
     curves = scores.curves()
-    profile, seed = (corrupted.profile, corrupted.seed) if corrupted else (None, None)
     notes = milder_levels(curves.levels, profile)
     figures = _accuracies(curves) | ({"notes": notes} if notes else {}) | {"by_variant": _by_group(summary, fields)}
-    write_json(path, head(run, profile=profile, corruption_seed=seed) | figures | rest(run, summary))
+    write_json(path, head(run, profile=profile, corruption_seed=corruption_seed) | figures | rest(run, summary))
     if published_files:
         write_results(path.with_name(f"{path.stem}_results"), run, pairs)
     return RobustnessSummary(**asdict(summary), curves=curves, notes=notes)

@@ -56,5 +56,4 @@ ACTX_TASK = Dataset(
 
 
 def benchmark(options: ExplainSettings) -> Benchmark:
-    """The benchmark under these options."""
     return declared(options, ACTX_TASK)

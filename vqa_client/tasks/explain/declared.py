@@ -16,8 +16,7 @@ from vqa_client.scoring.reply import Reply
 from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.task import Loaded, Part, Source
 from vqa_client.tasks.explain import accuracy_grid
-from vqa_client.tasks.explain.dataset import Dataset, check_mode
-from vqa_client.tasks.explain.dataset import find_file, load, read_questions
+from vqa_client.tasks.explain.dataset import Dataset, check_mode, find_file, load, read_questions
 from vqa_client.tasks.explain.prompts import prompt
 from vqa_client.tasks.explain.report import ExplainSummary, csv_path, export_captions, judge_explanations
 from vqa_client.tasks.explain.report import write_scores, write_table

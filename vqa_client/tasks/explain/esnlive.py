@@ -72,5 +72,4 @@ ESNLIVE_TASK = Dataset(
 
 
 def benchmark(options: ExplainSettings) -> Benchmark:
-    """The benchmark under these options."""
     return declared(options, ESNLIVE_TASK)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from vqa_client.benchmark import Benchmark, Metric
-from vqa_client.scoring.explained_answer import read_letter, read_reason, read_two_letters, two_letters
-from vqa_client.scoring.explained_answer import read_sentence
+from vqa_client.scoring.explained_answer import read_letter, read_reason, read_sentence, read_two_letters, two_letters
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.tasks.choices import label_choices
@@ -231,5 +230,4 @@ VCR_TASKS: Final[Mapping[str, Dataset[VcrRow]]] = {
 
 
 def benchmark(options: ExplainSettings) -> Benchmark:
-    """The benchmark under these options."""
     return declared(options, VCR_TASKS[options.vcr_mode])

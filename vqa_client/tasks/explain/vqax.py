@@ -106,5 +106,4 @@ VQAX_TASK = Dataset(
 
 
 def benchmark(options: ExplainSettings) -> Benchmark:
-    """The benchmark under these options."""
     return declared(options, VQAX_TASK)

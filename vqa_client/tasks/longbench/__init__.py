@@ -223,8 +223,7 @@ class Selection(Struct, Generic[AnyRow], frozen=True, kw_only=True):
 
     def rows(self) -> Iterator[tuple[AnyRow, tuple[str, ...], str]]:
         """Each record that is asked, with its page images and context length, read from the file again."""
-        for place, (index, record) in enumerate(self.file.picked(self.indices)):
-            row = self.file.decode(index, record, self.row_type, hint=self.hint)
+        for place, (_, row) in enumerate(self.file.rows(self.row_type, self.indices, hint=self.hint)):
             yield row, self.images.paths(place, row.name), _LENGTHS[self.lengths[place]]
 
 
@@ -290,8 +289,7 @@ def bucket_by_size(row: Row) -> str:
 
 def _checked_rows(file: DataFile, row_type: type[AnyRow], wanted: Wanted, hint: str) -> Iterator[tuple[int, AnyRow]]:
     hashes = array("q", bytes(8 * len(file)))
-    for index, record in file.records():
-        row = file.decode(index, record, row_type, hint=hint)
+    for index, row in file.rows(row_type, hint=hint):
         fault = wanted.fault(row)
         if fault:
             raise DataError(f"{file.path}: record {index + 1} (_id {row.id!r}): {fault}", hint=hint)
@@ -306,7 +304,7 @@ def _repeated_names(file: DataFile, row_type: type[AnyRow], hashes: "array[int]"
     """The names of several records each; names are read again only where two hashes are the same."""
     if not may_repeat(hashes):
         return []
-    times = Counter(file.decode(index, record, row_type).name for index, record in file.records())
+    times = Counter(row.name for _, row in file.rows(row_type))
     return [name for name, count in times.items() if count > 1]
 
 

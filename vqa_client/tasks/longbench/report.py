@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 from msgspec.structs import asdict
 
 from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_json_list, write_json_streamed
-from vqa_client.reports.run import common_keys, in_percent, tally
+from vqa_client.reports.run import Pairs, Run, common_keys, in_percent, tally
 from vqa_client.reports.record_counts import count_kinds
-from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import DOCUMENTS, Summary, Tally, summarise, summary_of
 from vqa_client.scoring.choices.modes import Calibrating, weights
 from vqa_client.types import ANSWERED, Question, Record, Status
@@ -161,7 +160,7 @@ def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | N
             "by_length": grouped(summary, "length"),
             "by_difficulty_and_length": crossed(summary, "difficulty", "length"),
         }
-        head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
+        head = _published_head(run, summary) | {"detailed_analysis": detailed}
         head |= common_keys(run, summary, in_percent) | choice_keys(run, pairs) | dict(added or {})
         head["scores"] = mc_scores(head["scores"])
         write_json_list(path, head, RESULTS, results)
@@ -184,8 +183,7 @@ def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
             "by_needle_depth": grouped(published, "needle_depth"),
             "by_length_and_depth": crossed(published, "context_length", "needle_depth"),
         }
-        head = _published_head(run, published) | _by_context_length(published)
-        head |= {
+        head = _published_head(run, published) | {
             "case_sensitive": run.scoring.get("case_sensitive") == "true",
             INSTANCES: place(INSTANCES),
             "detailed_analysis": detailed,
@@ -221,12 +219,8 @@ def _published_head(run: Run, summary: Summary) -> dict[str, Any]:
         "correct": overall.correct,
         "accuracy": in_percent(overall.accuracy),
         "errors": overall.failed,
+        "context_length_analysis": {"by_context_length": grouped(summary, "context_length")},
     }
-
-
-def _by_context_length(summary: Summary) -> dict[str, Any]:
-    by_length = grouped(summary, "context_length")
-    return {"context_length_analysis": {"by_context_length": by_length}}
 
 
 def choice_keys(run: Run, pairs: Pairs) -> dict[str, Any]:

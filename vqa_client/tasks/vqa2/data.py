@@ -249,16 +249,10 @@ class Paired(Struct, frozen=True, kw_only=True):
 
     def rows(self) -> Iterator[tuple[QuestionRow, AnnotationRow | None]]:
         """Read each question and its annotation again; raises DataError that names the record and the field."""
-        annotations = self._annotation_rows()
-        for index, record in self.questions.picked(self.places):
-            row = self.questions.decode(index, record, QuestionRow, hint=_HINT)
-            yield row, next(annotations, None)
-
-    def _annotation_rows(self) -> Iterator[AnnotationRow]:
-        if self.annotations is not None:
-            file = self.annotations
-            for index, record in file.picked(self.annotated):
-                yield file.decode(index, record, AnnotationRow, hint=_HINT)
+        annotations = self.annotations.rows(AnnotationRow, self.annotated, hint=_HINT) if self.annotations else iter(())
+        for _, row in self.questions.rows(QuestionRow, self.places, hint=_HINT):
+            _, annotation = next(annotations, (0, None))
+            yield row, annotation
 
     def picked(self, indices: Sequence[int]) -> "Paired":
         """The questions at these indices, in this order."""
@@ -286,8 +280,8 @@ def pair(questions: DataFile, annotations: DataFile | None) -> tuple[Paired, Rea
     left_out: Reasons = {}
     by_id, answers = _by_id(annotations, left_out)
     places, annotated = array("q"), array("q")
-    for index, record in questions.records():
-        name = str(questions.decode(index, record, QuestionRow, hint=_HINT).question_id)
+    for index, question in questions.rows(QuestionRow, hint=_HINT):
+        name = str(question.question_id)
         annotation = by_id.get(name, _NONE)
         by_id[name] = _TAKEN
         if annotation == _TAKEN:
@@ -308,8 +302,7 @@ def _by_id(annotations: DataFile | None, left_out: Reasons) -> tuple[dict[str, i
     by_id: dict[str, int] = {}
     answers = bytearray()
     if annotations is not None:
-        for index, record in annotations.records():
-            row = annotations.decode(index, record, AnnotationRow, hint=_HINT)
+        for index, row in annotations.rows(AnnotationRow, hint=_HINT):
             name = str(row.question_id)
             answers.append(row.described())
             if by_id.setdefault(name, index) != index:
@@ -339,9 +332,8 @@ def askable(paired: Paired, images: ImageFolders | None) -> tuple[Paired, Reason
 
 def lost(paired: Paired, images: ImageFolders) -> str:
     """Name the first question without its image, and the files that were looked for; there must be one."""
-    file = paired.questions
-    rows = (file.decode(index, record, QuestionRow, hint=_HINT) for index, record in file.picked(paired.places))
-    row = next(row for row in rows if not images.path(row.image_id))
+    rows = paired.questions.rows(QuestionRow, paired.places, hint=_HINT)
+    row = next(row for _, row in rows if not images.path(row.image_id))
     return f"question {row.question_id} has the image_id {row.image_id!r}: {images.sought(row.image_id)}"
 
 

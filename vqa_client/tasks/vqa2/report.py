@@ -22,8 +22,7 @@ from msgspec.structs import asdict
 from vqa_client.errors import DataError
 from vqa_client.files import encode, replacing
 from vqa_client.json_stream import SpooledList, place, write_entries, write_json_streamed
-from vqa_client.reports.run import common_keys, in_shares
-from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.run import Pairs, Run, common_keys, in_shares
 from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.summary import Summary, summarise, without_scores
 from vqa_client.scoring.reply import kept_completion, reply_from
