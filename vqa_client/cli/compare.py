@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from vqa_client.aggregates import Estimate
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.compare.leaderboard import Cell, Leaderboard, write_board_page
@@ -79,7 +80,9 @@ def as_table(board: Leaderboard) -> str:
 
 
 def _figure(cell: Cell | None) -> str:
-    return figure_text(cell.value, cell.low, cell.high, 100.0 if cell.most == 1 else 1.0) if cell else "-"
+    if cell is None:
+        return "-"
+    return figure_text(Estimate(value=cell.value, low=cell.low, high=cell.high), 100.0 if cell.most == 1 else 1.0)
 
 
 def _counts_and_rank(cell: Cell | None) -> str:

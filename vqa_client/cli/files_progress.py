@@ -78,7 +78,7 @@ class _FilesCount:
         self.done = 0
         self._since_s = time.monotonic()
 
-    def add(self, step: Any) -> None:
+    def add(self, step: Any = 1) -> None:
         """Count `step` more files."""
         self.done += step
 
@@ -105,7 +105,7 @@ class _PageCount(_FilesCount):
         super().__init__(title, characters, "documents")
         self._documents, self._finished, self._pages, self._made, self._skipped = documents, 0, 0, 0, 0
 
-    def add(self, step: Any) -> None:
+    def add(self, step: Any = None) -> None:
         """Count a PageStep."""
         self.done += step.characters
         self._finished += step.documents
@@ -128,36 +128,24 @@ class _PageCount(_FilesCount):
 @contextmanager
 def _show(files: _FilesCount) -> Iterator[Callable[..., None]]:
     """Show a count; gives a function that adds to it."""
+    if on_terminal():
+        from rich.console import Console
+        from rich.live import Live
 
-    def advance(step: Any = 1) -> None:
-        files.add(step)
-        tick()
+        def draw_bar() -> Any:
+            return bar(files.title, files.done, files.total, files.line())
 
-    with _bar(files) if on_terminal() else _plain_lines(files) as tick:
-        yield advance
-
-
-@contextmanager
-def _plain_lines(files: _FilesCount) -> Iterator[Callable[[], None]]:
+        with Live(console=Console(stderr=True), get_renderable=draw_bar, refresh_per_second=4, redirect_stdout=False):
+            yield files.add
+        return
     printed_s = time.monotonic()
 
-    def tick() -> None:
+    def advance(step: Any = 1) -> None:
         nonlocal printed_s
+        files.add(step)
         if time.monotonic() - printed_s >= LEAST_S:
             printed_s = time.monotonic()
             say(f"{files.title}: {files.line()}")
 
-    yield tick
+    yield advance
     say(f"{files.title}: {files.line()}")
-
-
-@contextmanager
-def _bar(files: _FilesCount) -> Iterator[Callable[[], None]]:
-    from rich.console import Console
-    from rich.live import Live
-
-    def draw_bar() -> Any:
-        return bar(files.title, files.done, files.total, files.line())
-
-    with Live(console=Console(stderr=True), get_renderable=draw_bar, refresh_per_second=4, redirect_stdout=False):
-        yield lambda: None

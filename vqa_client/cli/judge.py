@@ -6,7 +6,6 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
-from vqa_client.aggregates import Estimate
 from vqa_client.batch.parts import PartFolder
 from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
@@ -146,7 +145,7 @@ def _sections(result: Judges, report: Path) -> Iterator[Section]:
             yield _accuracy_section(verdicts, result.headline)
             if verdicts.forms:
                 yield _form_section(verdicts.forms)
-            named = {name.replace("_", " "): _figure_text(figure) for name, figure in verdicts.totals.items()}
+            named = {name.replace("_", " "): figure_text(figure) for name, figure in verdicts.totals.items()}
             totals = [f"{name} by the judge: {percentage} %" for name, percentage in named.items()]
             right, wrong = verdicts.table
             table = {"rule right": right, "rule wrong": wrong, "all": tuple(map(sum, zip(right, wrong, strict=True)))}
@@ -202,13 +201,13 @@ def _people_section(comparisons: Sequence[AgainstPeople]) -> Section:
     """Each judge in a column."""
     rows: list[tuple[str, Callable[[AgainstPeople], str]]] = [
         ("labelled", lambda comparison: f"{comparison.labelled:,}"),
-        ("agreement, %", lambda comparison: _figure_text(comparison.agreement)),
-        ("  of the rule, %", lambda comparison: _figure_text(comparison.rule_agreement)),
+        ("agreement, %", lambda comparison: figure_text(comparison.agreement)),
+        ("  of the rule, %", lambda comparison: figure_text(comparison.rule_agreement)),
         ("kappa", lambda comparison: kappa_text(comparison.kappa)),
         ("  of the rule", lambda comparison: kappa_text(comparison.rule_kappa)),
         ("Spearman's rho", lambda comparison: "-" if comparison.rho is None else f"{comparison.rho:.3f}"),
-        ("sensitivity, %", lambda comparison: _figure_text(comparison.sensitivity)),
-        ("specificity, %", lambda comparison: _figure_text(comparison.specificity)),
+        ("sensitivity, %", lambda comparison: figure_text(comparison.sensitivity)),
+        ("specificity, %", lambda comparison: figure_text(comparison.specificity)),
         ("corrected accuracy, %", _corrected_text),
     ]
     graded = any(comparison.graded for comparison in comparisons)
@@ -230,8 +229,4 @@ def _people_section(comparisons: Sequence[AgainstPeople]) -> Section:
 def _corrected_text(of: AgainstPeople) -> str:
     if of.accuracy.value is None and None not in (of.sensitivity.value, of.specificity.value):
         return "- (hardly better than chance)"
-    return _figure_text(of.accuracy)
-
-
-def _figure_text(figure: Estimate) -> str:
-    return figure_text(figure.value, figure.low, figure.high)
+    return figure_text(of.accuracy)

@@ -35,11 +35,10 @@ def list_benchmarks() -> None:
     emit_lines(*(f"{name:<{width}}  {of.title}" for name, of in declared().items()))
 
 
-def _print_version() -> None:
-    emit_lines(__version__)
-
-
-_AT_ONCE: dict[tuple[str, ...], Callable[[], None]] = {("list",): list_benchmarks, ("--version",): _print_version}
+_AT_ONCE: dict[tuple[str, ...], Callable[[], None]] = {
+    ("list",): list_benchmarks,
+    ("--version",): lambda: emit_lines(__version__),
+}
 """Command lines without options: cyclopts, which takes longest to import, is not needed for them."""
 
 

@@ -179,9 +179,7 @@ def _totals(report: Report, totals: Totals) -> Section:
 
 def _figure(report: Report, total: str, figure: Estimate | None) -> str:
     """A total in per cent, or in points if its benchmark gives points."""
-    if figure is None:
-        return "-"
-    return figure_text(figure.value, figure.low, figure.high, 1.0 if total in report.description.points else 100.0)
+    return figure_text(figure, 1.0 if total in report.description.points else 100.0)
 
 
 def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> Section:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from vqa_client.compare.figures import EXACT, Compared, Comparison, GroupDifference
 from vqa_client.compare.matching import Matched
 from vqa_client.reports.logged_run import variant_words
-from vqa_client.reports.names import count, cut, first_of, interval_text, percent
+from vqa_client.reports.names import count, cut, first_of, interval_text, one_line, percent
 from vqa_client.reports.sections import Section, bounds, difference_text, p_text, points
 
 MOST_GROUPS = 12
@@ -18,13 +18,13 @@ MOST_CHARACTERS = 36
 def sections(compared: Compared, files: Sequence[str]) -> Iterator[Section]:
     """Everything that a terminal shows, then the paths of the written files."""
     for of, matched in compared:
-        yield Section(title=_one_line(f"compare · {of.b} against {of.a}"), notes=[_one_line(sentence(of))])
+        yield Section(title=one_line(f"compare · {of.b} against {of.a}"), notes=[one_line(sentence(of))])
         yield accuracies(of)
         yield tests(of)
         groups = (*of.variants, *of.groups)
         for field in dict.fromkeys(group.field for group in groups):
             yield _breakdown([group for group in groups if group.field == field])
-        yield Section(notes=list(map(_one_line, (*_flips(of, matched), *of.warnings))))
+        yield Section(notes=list(map(one_line, (*_flips(of, matched), *of.warnings))))
     yield Section(notes=files)
 
 
@@ -97,7 +97,7 @@ def tests(of: Comparison) -> Section:
         lines.append(f"paired t by {of.unit}: t = {of.paired_t.t:.2f}, df {of.paired_t.df:,}, {p_text(of.paired_t.p)}")
     if of.minimum_detectable is not None:
         lines.append(f"minimum detectable difference (80 % power): {100 * of.minimum_detectable:.1f} points")
-    return Section(notes=list(map(_one_line, lines)))
+    return Section(notes=list(map(one_line, lines)))
 
 
 def _breakdown(groups: Sequence[GroupDifference]) -> Section:
@@ -121,8 +121,3 @@ def _flips(of: Comparison, matched: Matched) -> Iterator[str]:
         ids = [matched.question_name(pair) for pair in of.own(matched) if pair.changed and sign * pair.gap > 0]
         examples = first_of(ids, FLIPS_SHOWN)
         yield f"scored higher by {title}: {count(len(ids), 'question')}{': ' if ids else ''}{examples}"
-
-
-def _one_line(text: str) -> str:
-    """Foreign text on one line."""
-    return " ".join(text.split())

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # `list` needs no statistics
+    from vqa_client.aggregates import Estimate
     from vqa_client.scoring.statistics import Interval
 
 _MOST_BYTES = 120
@@ -65,12 +66,12 @@ def percent(share: float | None, decimals: int = 1) -> str:
     return "-" if share is None else f"{100 * share:.{decimals}f}"
 
 
-def figure_text(value: float | None, low: float | None, high: float | None, scale: float = 100.0) -> str:
+def figure_text(of: "Estimate | None", scale: float = 100.0) -> str:
     """A figure in per cent, with its bounds if it has them; `scale` is 1 for points."""
-    if value is None:
+    if of is None or of.value is None:
         return "-"
-    bounds = f" ({scale * low:,.1f}-{scale * high:,.1f})" if low is not None and high is not None else ""
-    return f"{scale * value:,.1f}{bounds}"
+    bounds = f" ({scale * of.low:,.1f}-{scale * of.high:,.1f})" if of.low is not None and of.high is not None else ""
+    return f"{scale * of.value:,.1f}{bounds}"
 
 
 def duration(seconds: float, decimals: int = 0) -> str:
@@ -89,9 +90,14 @@ def interval_text(interval: "Interval | None") -> str:
     return "-" if interval is None else f"{percent(interval.low)}-{percent(interval.high)}"
 
 
+def one_line(text: str) -> str:
+    """Foreign text on one line."""
+    return " ".join(text.split())
+
+
 def cut(text: str, most: int) -> str:
     """Foreign text on one line, cut after `most` characters."""
-    line = " ".join(text.split())
+    line = one_line(text)
     return line if len(line) <= most else line[:most] + " ..."
 
 

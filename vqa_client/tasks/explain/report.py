@@ -7,7 +7,7 @@ The captions are for other scorers, in two forms. `*_annot_exp.json` has the ref
 `*_annot_full.json` "ANSWER because EXPLANATION", as {info, images, licenses, type, annotations}; `*_pred_exp.json` and
 `*_pred_full.json` have the predictions as [{image_id, caption}]. `image_id` is the question's id, since a scorer takes
 one prediction per image; it is a number where all ids are numbers. A question without an explanation has an empty
-caption.
+caption. Each caption is one line: for the tokeniser of the published scorer a new line is the next caption.
 """
 
 import os
@@ -20,7 +20,7 @@ from vqa_client.errors import DataError
 from vqa_client.files import encode, write_json
 from vqa_client.json_stream import write_json_list
 from vqa_client.tables.delimited import write_rows
-from vqa_client.reports.names import safe_name
+from vqa_client.reports.names import one_line, safe_name
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
 from vqa_client.scoring.explanation_metrics.outside import tools_named_in
@@ -112,7 +112,7 @@ def export_captions(stem: Path, pairs: Iterable[tuple[Question, Record]], *, ans
         }
         write_json_list(references, head, "annotations", _annotations(ids, asked, caption))
         texts = [caption(in_words(record.answer or "", question), record.rationale or "") for question, record in asked]
-        captions = zip(ids, map(_on_one_line, texts), strict=True)
+        captions = zip(ids, map(one_line, texts), strict=True)
         rows = [{"image_id": image_id, "caption": text} for image_id, text in captions]
         write_json(predictions, rows)
         written += [references, predictions]
@@ -126,11 +126,6 @@ _FORMS: Final[dict[str, Callable[[str, str], str]]] = {
 """The captions of an answer and its explanation."""
 
 
-def _on_one_line(text: str) -> str:
-    """Join the lines of a text: for the tokeniser of the published scorer a new line is the next caption."""
-    return " ".join(text.split())
-
-
 def _annotations(
     ids: Sequence[int | str], asked: Sequence[tuple[Question, Record]], caption: Callable[[str, str], str]
 ) -> Iterator[dict[str, Any]]:
@@ -138,7 +133,7 @@ def _annotations(
     for image_id, (question, _) in zip(ids, asked, strict=True):
         right_answer = question.extra.get("gold_text", in_words(question.extra.get("gold", ""), question))
         for reference in question.rationales:
-            text = _on_one_line(caption(right_answer, reference))
+            text = one_line(caption(right_answer, reference))
             yield {"image_id": image_id, "caption": text, "id": next(numbers)}
 
 
