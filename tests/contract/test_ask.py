@@ -143,7 +143,7 @@ def test_true_and_false_are_yes_and_no_or_a_choice(
     rows[4]["answer"] = "no"
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     assert ask(tmp_path / "rows.json", server.base_url, "--choices", "yes,no", "--fresh") == 0
-    assert report(tmp_path)["accuracy"] == pytest.approx(1 / 5)  # "False" is not a choice's text
+    assert report(tmp_path)["accuracy"] == pytest.approx(3 / 5)  # "False" says no
 
 
 def test_a_statement_of_what_is_asked_says_yes_and_answers(tmp_path: Path, fault_server: StartsServers) -> None:

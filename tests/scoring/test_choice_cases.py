@@ -33,7 +33,6 @@ RULES_THAT_READ = {
         "text",
         "tick",
         "title",
-        "truth",
         "undetermined",
         "verdicts",
         "weights",

@@ -142,7 +142,7 @@ def _own_turn(text: str, *, cut: bool) -> tuple[str, bool, bool]:
     return turn, unclosed, bool(further) or (end is not None and _without_marks(turn) != "")
 
 
-READING_VERSION: Final = "9"
+READING_VERSION: Final = "10"
 """Changes when the reading of replies changes for all benchmarks; saved replies are then scored again."""
 READ_CHARACTERS: Final = 100_000
 """Only the first and the last half of this number are read of a longer reply."""

@@ -12,8 +12,10 @@ from vqa_client.scoring.choices.statements import sets_of, true_statements
 from vqa_client.scoring.choices.undeclared import conclusion_of
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.refusal import unseeing
-from vqa_client.scoring.yes_no import BOTH, foreign_or_corrected
+from vqa_client.scoring.yes_no import BOTH, YesNo, foreign_or_corrected
+from vqa_client.scoring.yes_no import yes_or_no as plain_yes_or_no
 
+MOST: Final = 4
 LONGEST: Final = 80
 """Characters of a choice such as "It can't be determined"; a longer one also states something else."""
 
@@ -53,8 +55,9 @@ def yes_or_no(reply: ChoiceReply) -> RuleResult:
     if BOTH.match(text):
         return None
     plainly = {own: label for label, own in reply.texts.folded.items()}
-    if plainly.keys() == {"yes", "no"} and (said := foreign_or_corrected(text)):
-        return (plainly[said],)
+    for yes, no in _OPPOSITES:
+        if len(plainly) < MOST and {yes, no} <= plainly.keys() and (said := _said(text)):
+            return (plainly[yes if said == "yes" else no],)
     match = _YES_NO.match(text)
     if not match or not _ANSWERS.match(text, match.end(1)) or _NO_ANSWER.search(text) or unseeing(text):
         return None
@@ -69,6 +72,14 @@ def yes_or_no(reply: ChoiceReply) -> RuleResult:
     return tuple(words) if len(words) == 1 else None
 
 
+def _said(text: str) -> YesNo | None:
+    """The yes or no that a clause of the text ends with, or that is in another language or a correction."""
+    if unseeing(text) or _NO_ANSWER.search(text):
+        return None
+    return foreign_or_corrected(text) or (plain_yes_or_no(text) if _SAYS.search(text) else None)
+
+
+_OPPOSITES: Final = (("yes", "no"), ("true", "false"))
 _TELL: Final = r"(?:determined?|tell|told|say|said|infer(?:red)?|conclude|known?|judged?|ascertain(?:ed)?)"
 _NOBODY_KNOWS = lazily(
     r"\b(?:can't|cannot|can not|could not|couldn't|(?:not|n't) (?:be )?(?:possible|able) to|impossible to|unable to)"
@@ -79,6 +90,7 @@ _NOBODY_KNOWS = lazily(
 )
 _BUT = lazily(r"\b(?:but|however|though|although|sorry|unable to (?:help|assist|provide))\b")
 _YES_NO = lazily(r"\W*(yes|no)\b(?P<rest>[^\n]*)")
+_SAYS = lazily(r"\b(?:yes|no|true|false|correct|incorrect)(?=\W*(?:\Z|[.,;:!])| (?:because|since|as|that)\b)")
 _NO_ANSWER = lazily(
     rf"\b(?:can't|cannot|can not|couldn't|could not|unable to|impossible to|no way to|no one can|nobody can) {_TELL}\b"
     r"|(?:n't|\bnot) know\b|\bnot sure\b|\bno (?:idea|clue|comment)\b|\b(?:nobody|no one) knows\b"

@@ -1,14 +1,13 @@
 """Read a choice that a reply names without its label: by its text, another form of it, or its only distinct word."""
 
 import re
-from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, RuleResult
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import HYPHEN, SENTENCE_END, WORD
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, denied, mentioned, negated, refuted, sentence_before
-from vqa_client.scoring.choices.undeclared import CLAUSE_END, PLACES_READ, SHORT, VALUE_READ, conclusion_of
+from vqa_client.scoring.choices.undeclared import CLAUSE_END, SHORT, VALUE_READ, conclusion_of
 from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.patterns import find_whole, lazily
 from vqa_client.scoring.plain import plain
@@ -52,17 +51,23 @@ def contained_text(reply: ChoiceReply) -> RuleResult:
     labels = {
         label
         for place, (start, end, owners) in zip(places, spans, strict=True)
-        if not denied(sentence_before(text, place.start() if place else start))
-        and (not EXCLUDED.match(text, end) or _UNTRUE.match(text, end))
-        and not _NOT_SHOWN.match(text, end)
+        if not denied(sentence_before(text, place.start() if place else start)) and not _excluded(text, end)
         if _states(text, start, end) and start not in in_lists
         for label in owners
     }
     if len(labels) > 1 and SENTENCE_END.search(text, 0, max(end for _, end, _ in spans)) is None:
-        labels = {*_main_clause(text, spans)} or labels
+        sure = [span for span in spans if not _POSSIBLY.search(sentence_before(text, span[0]))]
+        certain = {*_main_clause(text, sure)} or {label for span in sure for label in span[2] if label in labels}
+        labels = certain or labels
     if labels and len(whole) <= SHORT:
         labels |= {reply.written[letter] for letter in _GROUNDED.findall(reply.text) if letter in reply.written}
     return tuple(filter(labels.__contains__, reply.texts.labels)) if labels else None
+
+
+def _excluded(text: str, end: int) -> bool:
+    """Whether the words after the text of a choice deny it or say what it would be like."""
+    denies = EXCLUDED.match(text, end) is not None and _UNTRUE.match(text, end) is None
+    return denies or _NOT_SHOWN.match(text, end) is not None
 
 
 def _after_code(text: str) -> str:
@@ -78,16 +83,15 @@ def _concludes(text: str) -> bool:
 
 
 def _denied_lists(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> set[int]:
-    """Starts of texts that a sentence denies together: "the others, X and Y, are less likely"."""
-    denied: set[int] = set()
+    """Starts of texts that a sentence denies together: "it isn't X or Y", "X and Y are less likely"."""
+    out: set[int] = set()
     listed: list[tuple[int, int]] = []
     for start, end, _ in sorted(spans):
-        if listed and not _JOINED.fullmatch(text, listed[-1][1], start):
-            listed = []
-        listed.append((start, end))
-        if len(listed) > 1 and _LESS.match(text, end):
-            denied |= {place for place, _ in listed}
-    return denied
+        joiner = _JOINED.fullmatch(text, listed[-1][1], start) if listed else None
+        listed = [*listed, (start, end)] if joiner else [(start, end)]
+        if joiner and ((joiner["word"] and denied(sentence_before(text, listed[0][0]))) or _LESS.match(text, end)):
+            out |= {place for place, _ in listed}
+    return out
 
 
 def _states(text: str, start: int, end: int) -> bool:
@@ -164,7 +168,7 @@ def opening(reply: ChoiceReply) -> RuleResult:
         at, end = next(((start, end) for start, end, owners in spans if owners == labels), (0, 0))
         stated = labels and (not at or _LEADS_UP.search(first[:at])) and _states(f"{first}.", at, end)
         refused = denied(first[:at]) or refuted(first[:at])
-        if stated and not refused and not _NOT_SHOWN.match(first, end):
+        if stated and not refused and not _excluded(first, end):
             return labels
     return None
 
@@ -223,17 +227,6 @@ def difference(reply: ChoiceReply) -> RuleResult:
     return tuple(distinct) if committed else None
 
 
-def truth(reply: ChoiceReply) -> RuleResult:
-    """The choice of "true" and "false", or "yes" and "no", that "It's false" gives."""
-    labels = {own: label for label, own in reply.texts.folded.items()}
-    yes, no = (labels.get("true", labels.get("yes")), labels.get("false", labels.get("no")))
-    hits = list(islice(_TRUE.finditer(reply.lower), PLACES_READ)) if len(labels) < 4 and yes and no else []
-    if not hits or refuted(sentence_before(reply.lower, hits[-1].start())) or _ASKED.match(reply.lower, hits[-1].end()):
-        return None
-    true = {bool(hit["true"]) != bool(hit["not"]) for hit in hits}
-    return ((yes if true == {True} else no) or "",) if len(true) == 1 else None
-
-
 def part_of_text(reply: ChoiceReply) -> RuleResult:
     """The choice that differs from the others in the whole reply: "kitchen" for "in the kitchen"."""
     return (reply.texts.of_part(reply.folded) or None) if len(reply.folded) <= VALUE_READ else None
@@ -245,6 +238,8 @@ _NOT_SHOWN = lazily(
     r",? (?:which|but (?:it|that|this)) (?:is|are|was|were)(?:n't| not) (?:\w+ly )?"
     r"(?:shown|seen|visible|present|depicted|pictured|mentioned|supported|there|true|correct|right|accurate|the case)\b"
     r"(?! (?:in full|clearly|fully|entirely|completely|directly)\b)"
+    r"| would (?!(?:\w+ )?(?:fit|match|suit|work|make|be (?:an?|the|my|one|more|most|better|best|right|correct|likely))"
+    r"\b)"
 )
 _OFFERS = lazily(r" to (?:help|assist|answer|explain|look|take)\b")
 """Makes "happy" and "ready" an offer: "I'm happy to help"."""
@@ -284,7 +279,7 @@ _LISTED, _LISTS = lazily(r", (?:an? |the )?$"), lazily(r"s?,? and (?:an?|the|sev
 """One of several things that are shown: "a street with trees, a bus and some people"."""
 _GIVEN = lazily(r"\b(?:let|suppose|given that|we are given)\b[^.;:!?\n]{0,30}=[ ]?$")
 """A given value at the beginning of the working: "Let f(x) = x^2 + 1." """
-_JOINED = lazily(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
+_JOINED = lazily(r"(?:,|,? (?P<word>and|or|nor)) (?:the |an? )?")
 _LESS = lazily(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
 _COUNT = lazily(rf"\b(?:{'|'.join(word for word, value in SMALL.items() if 1 < value < 21)})\b(?!-)")
 _NUMBER = lazily(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
@@ -315,6 +310,8 @@ _LEADS_UP = lazily(
     r"(?:(?:\b(?:is|was|are|were|be|as|called|points? (?:at|to)|pointing (?:at|to)|more likely|most likely|namely)|'s)"
     r"(?: (?:most likely|likely|probably|clearly))?|->|:) ?(?:the |an? )?[\"'(]{0,2}$"
 )
+_POSSIBLY = lazily(r"\b(?:might|could|may|possibly|perhaps|maybe)(?: \w+){0,4} \Z")
+"""Before a choice that is only possible beside the likely one: "it is metal, although the seat may be plastic"."""
 _ASIDE = lazily(
     r";|,? (?:which|who|whose|where|while|whereas|not|rather than|because|since|as)\b"
     r"|,? (?:(?:parked|standing|seen|located|placed|driving|waiting|moving|lying|sitting|right|just) |to the \w+ )?"
@@ -330,11 +327,6 @@ _PARTS = lazily(r" ?(?:,(?!\d{3}(?!\d))|;|&|\band\b) ?")
 _UNIT_APART = lazily(r"(\d) (?!(?:and|or|to|is|by)\b)(?=[^\W\d_]{1,4}\b|[%°])")
 _LED_UP_TO = lazily(r"(?:[=≈:]|\b(?:is|are|was|were|be|and|equals?|of|gives?|get)) ?(?:about |approximately )?$")
 _LEADS_ON = lazily(r"(?:[:=]|\b(?:is|are|was|be|points?|pointing|choose|pick|select))\b")
-_TRUE = lazily(
-    r"(?:\b(?:it|that|this|(?:the|this|that) (?:statement|claim|assertion|sentence|proposition))"
-    r"(?:'s| is| was| must be| is also| to be)(?P<also>(?: (?:clearly|indeed|therefore|definitely|actually))*)"
-    r"(?P<not> not|n't)? (?:(?P<true>true|correct|right)|false|incorrect|wrong|untrue))\b"
-)
 _DENIES = lazily(r"\b(?:not|no|never|cannot|without|none|unlikely|less)\b|n't")
 _COMMON_WORDS = """this that with from have been were which their there would will than then them they does about into
     because over more most some such also"""
@@ -345,7 +337,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("opening", opening),
     Rule("parts", parts),
     Rule("difference", difference),
-    Rule("truth", truth),
     Rule("part of text", part_of_text),
     Rule("paraphrase", paraphrase, before="shown"),
 )

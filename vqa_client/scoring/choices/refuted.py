@@ -67,9 +67,9 @@ _ATTRIBUTED = lazily(
     r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+|user|prompt|hint|caption)\b"
     r"(?: \w+){0,3}"
     r" (?:think|say|believe|assume|choose|pick|select|conclude|answer|guess|argue|claim|consider|go)\w*"
-    r"(?: that| with| for)?(?: the| an?)?(?: \w+)?$"
+    r"(?: that| with| for)?(?: the| an?)?(?: [\w']+){0,2} ?$"
     r"|\b(?:(?<!second )thought|believed|assumed|initially|originally|at first(?!,? (?:and|then)\b))\b"
-    r"(?:(?!\b(?:but|however|yet|now)\b)[^:;]){0,60}$",
+    r"(?:(?!\b(?:but|however|yet|now|in fact|actually|really)\b)[^:;]){0,60}$",
     re.IGNORECASE,
 )
 _THE_RIGHT: Final = (

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, RuleResult
-from vqa_client.scoring.choices.labels import EXCLUDED
+from vqa_client.scoring.choices.labels import EXCLUDED, WORDS
 from vqa_client.scoring.choices.options import SENTENCE_END, WORD
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.denials import EXCEPT, NOT, WRONG
@@ -128,14 +128,19 @@ def _is_choice(reply: ChoiceReply, line: re.Match[str]) -> bool:
 
 
 def _is_separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
-    """Whether a sign, a reason or the choice's own text follows the label at the start of a line."""
+    """Whether a sign, a reason or the choice's own text follows the label at the start of a line.
+
+    The article "A" isn't a label in "A cat and a dog".
+    """
     end, own = line.end("label"), reply.texts.own[reply.written[line["label"]]]
     rest = reply.lower[end : end + 40 + len(own)]
     token = reply.tokens.get(end)
     if token is None or not token.means:
         return False
     because = _REASON.match(rest) is not None and line["label"] != "I"
-    return because or bool(_SEPARATOR.match(rest)) or bool(own and rest.lstrip().startswith(own))
+    names = own != "" and rest.lstrip().startswith(own)
+    article = line["label"] in WORDS and _AND_ANOTHER.match(reply.lower, token.own_end)
+    return because or bool(_SEPARATOR.match(rest)) or (names and not article)
 
 
 def _only_label(reply: ChoiceReply, around: re.Pattern[str]) -> RuleResult:
@@ -250,6 +255,7 @@ _CORRECTED = lazily(r"[.!;] (?:no,? )?(?:wait|actually|sorry|correction|scratch 
 _JOINING = lazily(r"[\W_]*|(?i:\W{0,6}\b(?:and|or|oder|und|ou|et|o|y|e|of|en|lub|и|или|veya|ve)\b\W{0,6})")
 """Between two labels: only signs, or a word that joins them."""
 _SEPARATOR = lazily(r"[ \"')\x03]*(?:[).:]|\x03|[ ]?[-|] )|[)\"]")
+_AND_ANOTHER = lazily(r",? (?:and|or) |, (?:an?|the) ")
 _REASON = lazily(
     r",? ?(?:(?:because|since|as|due|based|given|but|not|rather|instead|although|though|however|i think|i believe"
     r"|i guess|i'd say|in my opinion|weil|da|denn|nicht|car|parce|puisque|porque|ya que|pues|потому|так как"
