@@ -1,13 +1,16 @@
 """A small S3 server for requests with the right key: a folder's objects, lists in pages of two, conditional writes.
 
-Without `conditions` it accepts every write, as some stores do. `before` is called with each request before it is
+Unsigned it also answers as Google's store does, whose conditions compare generations (`google` is the environment for
+that). Without `conditions` it accepts every write, as some stores do. `before` is called with each request before it is
 served.
 """
 
 import hashlib
 import http.server
+import json
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.utils import formatdate
@@ -23,6 +26,7 @@ from vqa_client.tables import objects
 KEY, SECRET = "AKIATEST", "secret-of-the-store"
 BUCKET = "bucket"
 _PAGE = 2
+_CONDITION = "x-goog-if-generation-match"
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -44,6 +48,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._serve()
 
+    def do_DELETE(self) -> None:
+        self._serve()
+
     def _serve(self) -> None:
         parts, body = urlsplit(self.path), self.rfile.read(int(self.headers.get("Content-Length") or 0))
         bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
@@ -62,22 +69,32 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             path = self.server.folder / key
             if self.command == "PUT":
                 return self._put(path, body)
+            if self.command == "DELETE":
+                path.unlink(missing_ok=True)
+                return self._answer(204, b"")
             if bucket != BUCKET or not path.is_file():
                 return self._answer(404, b"<Error><Code>NoSuchKey</Code><Message>none</Message></Error>")
-            return self._answer(200, path.read_bytes())
+            return self._answer(200, path.read_bytes(), path=path)
 
     def _put(self, path: Path, body: bytes) -> None:
-        """Write if If-None-Match and If-Match allow it."""
-        tag = _tag(path.read_bytes()) if path.is_file() else None
+        """Write if If-None-Match and If-Match allow it, or Google's condition on the generation."""
+        tag, generation = _tag(path.read_bytes()) if path.is_file() else None, self._generation(path)
         wanted, unwanted = self.headers.get("If-Match"), self.headers.get("If-None-Match")
-        if self.server.conditions and ((wanted and wanted != tag) or (unwanted and tag)):
+        refused = (wanted and wanted != tag) or (unwanted and tag)
+        if self.server.conditions and (refused or self.headers.get(_CONDITION, generation) != generation):
             return self._answer(412, b"<Error><Code>PreconditionFailed</Code><Message>no</Message></Error>")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(body)
-        return self._answer(200, b"", _tag(body))
+        self.server.generations[path] += 1
+        return self._answer(200, b"", _tag(body), path)
 
-    def _answer(self, status: int, body: bytes, tag: str | None = None) -> None:
+    def _generation(self, path: Path) -> str:
+        return str(1 + self.server.generations[path] if path.is_file() else 0)
+
+    def _answer(self, status: int, body: bytes, tag: str | None = None, path: Path | None = None) -> None:
         self.send_response(status)
+        if path and not self.server.signed:
+            self.send_header("x-goog-generation", self._generation(path))
         self.send_header("Content-Length", str(len(body)))
         self.send_header("ETag", tag or _tag(body))
         self.send_header("Last-Modified", formatdate(1_700_000_000, usegmt=True))
@@ -129,6 +146,12 @@ def store_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     objects._store.cache_clear()
 
 
+def google(address: str) -> dict[str, str]:
+    """The environment for gs:// addresses of an unsigned server."""
+    key = {"gcs_base_url": address, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+    return {"GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(key)}
+
+
 def _tag(content: bytes) -> str:
     return f'"{hashlib.md5(content).hexdigest()}"'
 
@@ -140,6 +163,7 @@ class _Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.folder, self.signed = folder, signed
         self.asked: list[str] = []
+        self.generations = Counter[Path]()
         self.alone, self.conditions = threading.Lock(), True
         self.before: Callable[[str], object] = lambda asked: None
 

@@ -62,6 +62,13 @@ async def test_a_run_on_an_object_store_equals_the_run_on_files(
     assert SECRET.encode() not in written
 
 
+NOT_THERE = "look at the address again: bucket, folders and name, in upper and lower case"
+NOT_A_FILE = {
+    "charts": ("this is a folder, not a file", "name one file of the folder, or copy the folder to this disk"),
+    "chart": ("there is no such object", NOT_THERE),
+}
+
+
 async def test_a_benchmarks_folder_in_a_store_is_read_in_its_form(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +85,11 @@ async def test_a_benchmarks_folder_in_a_store_is_read_in_its_form(
         assert "GET charts/notes.txt" not in read
         with pytest.raises(DataError, match=rf"^s3://{BUCKET}/charts has no data of this benchmark$") as caught:
             await arun(replace(settings, benchmark="pope"))
-    assert caught.value.hint.startswith("known forms are ")
+        assert caught.value.hint.startswith("known forms are ")
+        for name, (words, hint) in NOT_A_FILE.items():
+            with pytest.raises(DataError) as caught:
+                objects.local_copy(Path(f"s3://{BUCKET}/{name}"))
+            assert (str(caught.value), caught.value.hint) == (f"s3://{BUCKET}/{name}: {words}", hint)
 
 
 @pytest.mark.parametrize("shots", [0, 1])
@@ -210,6 +221,7 @@ FAULTS = [
     ("GET http://169.254.169.254/latest/ failed", "there are no credentials for this store", CREDENTIALS),
     ("PUT status code: 401 Unauthorized", "access is denied", CREDENTIALS),
     ("PUT status code: 403 Forbidden", "access is denied", CREDENTIALS),
+    ("GET ?list status code: 404 Not Found", "there is no such object", NOT_THERE),
     ("PROPFIND of /a: status code 405", "the server doesn't list folders", NO_LISTING),
     *((text, "can't be reached", NO_NETWORK) for text in ("kind: Connect", "kind: Timeout", "error sending request")),
     ("it broke\nfor a reason", "it broke", CREDENTIALS),

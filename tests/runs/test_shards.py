@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 import shutil
 from collections.abc import Sequence
@@ -22,12 +23,16 @@ from vqa_client.cli.turns import in_turns
 from vqa_client.compare.write import compare_runs
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.evaluation import Interrupted, arun
+from vqa_client.files import private_folder
 from vqa_client.records import RecordLog
 from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.log_reader import find_logs
+from vqa_client.runs import shards
 from vqa_client.runs.merge import Merged, merge_folder
 from vqa_client.runs.plans import make_plans
 from vqa_client.runs.reopened import rescore
+from vqa_client.runs.shards import with_output
+from vqa_client.settings.own_commands import NiahSettings
 from vqa_client.settings.robustness import RobustnessRun
 
 
@@ -372,3 +377,19 @@ async def test_a_disputed_answer_is_counted_once(tmp_path: Path, fault_server: S
     [found] = merged(questions.output, note=notes.note)
     assert found.reports[0].summary.overall.correct == 4
     assert notes.said == ["mc clean: 4 questions answered twice; the first shard's answer counts"]
+
+
+@pytest.mark.parametrize(("given", "moved"), [("r/x.json", "w/x.json"), ("r/x.jsonl", "w"), ("r", "w")])
+def test_a_shard_that_is_written_elsewhere_keeps_the_name_of_the_report(given: str, moved: str) -> None:
+    assert with_output(NiahSettings(output=Path(given)), Path("w")).output == Path(moved)  # type: ignore[attr-defined]
+
+
+def test_folders_of_killed_workers_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (left := tmp_path / f"{shards.PREFIX}left" / "0").mkdir(parents=True)
+    with private_folder(shards.PREFIX) as folder:
+        os.utime(left.parent, (1, 1))
+        os.utime(folder, (1, 1))
+        with private_folder(shards.PREFIX):
+            assert (left.exists(), folder.exists()) == (False, True)
+    assert not list(tmp_path.iterdir())

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import re
 import shutil
 import time
@@ -23,15 +22,12 @@ from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.turns import check_locks, in_turns
 from vqa_client.errors import IdentityError, OutputError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
-from vqa_client.files import private_folder
 from vqa_client.reports.report import Report
-from vqa_client.runs import leases, shards
+from vqa_client.runs import leases
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.leases import Lease, Leases
 from vqa_client.runs.reopened import rescore
-from vqa_client.runs.shards import with_output
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.own_commands import NiahSettings
 
 pytestmark = pytest.mark.usefixtures("store_environment")
 SHARE = f"s3://{BUCKET}/a/run"
@@ -49,7 +45,9 @@ class Heard(LiveCounts):
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[s3._Server]:
+def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[s3._Server]:
+    scheme = getattr(request, "param", "s3")
+    monkeypatch.setattr(f"{__name__}.SHARE", f"{scheme}://{BUCKET}/a/run")
     for module, name, value in (
         (turns, "POLL_S", 0.05),
         (turns, "KEPT_S", 0.02),
@@ -57,8 +55,9 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[s3._Serve
         (leases, "LOOKED_S", 0.0),
     ):
         monkeypatch.setattr(module, name, value)
-    with store_of(tmp_path / "bucket") as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.address)
+    with store_of(tmp_path / "bucket", signed=scheme == "s3") as server:
+        for name, value in ({"AWS_ENDPOINT_URL": server.address} | s3.google(server.address)).items():
+            monkeypatch.setenv(name, value)
         yield server
 
 
@@ -86,6 +85,7 @@ def taken(share: Leases, shard: Shard) -> Lease:
     return lease
 
 
+@pytest.mark.parametrize("store", ["s3", "gs"], indirect=True)
 async def test_workers_without_a_common_folder_ask_each_question_once(
     tmp_path: Path, fault_server: StartsServers, store: s3._Server
 ) -> None:
@@ -184,6 +184,7 @@ async def test_another_run_that_began_at_the_same_time_is_refused(
     assert not [each for each in found if isinstance(each, Report) and each.model != each.path.parent.name]
 
 
+@pytest.mark.parametrize("store", ["s3", "gs"], indirect=True)
 async def test_a_dead_workers_shard_is_resumed_with_its_kept_records(
     tmp_path: Path, fault_server: StartsServers, store: s3._Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +232,7 @@ async def test_a_worker_that_has_lost_its_lease_stops_and_nothing_counts_twice(
     assert report.path.read_bytes() == await whole(of, server.base_url)
 
 
+@pytest.mark.parametrize("store", ["s3", "gs"], indirect=True)
 async def test_a_stopped_worker_keeps_its_records_and_frees_its_shard(
     tmp_path: Path, fault_server: StartsServers, store: s3._Server
 ) -> None:
@@ -301,6 +303,7 @@ async def test_an_unreachable_store_does_not_mean_that_another_worker_has_the_sh
     assert not any("another worker" in said for said in progress.said)
 
 
+@pytest.mark.parametrize("store", ["s3", "gs"], indirect=True)
 def test_a_renewal_counts_even_if_its_reply_was_lost(store: s3._Server, monkeypatch: pytest.MonkeyPatch) -> None:
     share, put = Leases(SHARE, 1), Leases._put
     lease = taken(share, Shard(1, 1))
@@ -317,17 +320,6 @@ def test_a_renewal_counts_even_if_its_reply_was_lost(store: s3._Server, monkeypa
     assert share.renew(lease)
 
 
-def test_folders_of_killed_workers_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (left := tmp_path / f"{shards.PREFIX}left" / "0").mkdir(parents=True)
-    with private_folder(shards.PREFIX) as folder:
-        os.utime(left.parent, (1, 1))
-        os.utime(folder, (1, 1))
-        with private_folder(shards.PREFIX):
-            assert (left.exists(), folder.exists()) == (False, True)
-    assert not list(tmp_path.iterdir())
-
-
 async def test_a_failed_worker_frees_its_shard(tmp_path: Path, fault_server: StartsServers, store: s3._Server) -> None:
     of = Questions(tmp_path, 3)
     server = fault_server(error(401, "no"))
@@ -336,6 +328,7 @@ async def test_a_failed_worker_frees_its_shard(tmp_path: Path, fault_server: Sta
     assert Leases(SHARE, 1).take(Shard(1, 1)) is not None
 
 
+@pytest.mark.parametrize("store", ["s3", "gs"], indirect=True)
 def test_of_two_workers_one_gets_a_shard(store: s3._Server, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other, shard = Leases(SHARE, 2), Leases(SHARE, 2), Shard(2, 2)
     assert not other.finished(shard)  # so that it has an old list of the leases
@@ -345,6 +338,8 @@ def test_of_two_workers_one_gets_a_shard(store: s3._Server, monkeypatch: pytest.
     one.release(lease)
     second = taken(other, shard)
     assert not one.renew(lease)
+    one.release(lease)
+    assert other.renew(second)
     monkeypatch.setattr(leases, "EXPIRED_S", -1.0)
     third = taken(one, shard)
     assert (second.piece, other.renew(second), one.renew(third)) == (0, False, True)
@@ -381,11 +376,6 @@ def test_options_that_share_excludes_are_named(
     assert run_command(Questions(tmp_path, 1).arguments("http://127.0.0.1:9/v1", *options)) == 2
     told = capsys.readouterr().err
     assert (said in told, "hidden" in told) == (True, False), told
-
-
-@pytest.mark.parametrize(("given", "moved"), [("r/x.json", "w/x.json"), ("r/x.jsonl", "w"), ("r", "w")])
-def test_a_shard_that_is_written_elsewhere_keeps_the_name_of_the_report(given: str, moved: str) -> None:
-    assert with_output(NiahSettings(output=Path(given)), Path("w")).output == Path(moved)  # type: ignore[attr-defined]
 
 
 def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

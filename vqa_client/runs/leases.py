@@ -34,11 +34,14 @@ _WITHOUT = "--shard K/N for each worker and then `vqa-client merge`, or another 
 
 
 class Lease(Struct, kw_only=True):
-    """A shard that this worker has while the lease in the store has `tag`; `piece` is the number of its next piece."""
+    """A shard that this worker has while the lease in the store has `tag`; `piece` is the number of its next piece.
+
+    `tag` has the `e_tag` that S3 and Azure compare before a write, and the `version` that Google compares.
+    """
 
     shard: Shard
     token: str
-    tag: str
+    tag: Any
     piece: int
     renewals: int = 0
 
@@ -59,12 +62,11 @@ class Leases:
         words = f"{self._address} has no conditional writes: two workers could get one shard"
         try:
             tag = self._put(name, b"1", "create")
-            stale = {"e_tag": tag}
             if (
                 not tag
                 or self._put(name, b"2", "create")
-                or not self._put(name, b"3", stale)
-                or self._put(name, b"4", stale)
+                or not self._put(name, b"3", tag)
+                or self._put(name, b"4", tag)
             ):
                 raise UsageError(words, hint=_WITHOUT)
             self._delete([name])
@@ -92,10 +94,10 @@ class Leases:
         if meta is not None:
             if meta["size"] and time.monotonic() - self._since[name][1] < EXPIRED_S:
                 return None
-            mode = {"e_tag": meta["e_tag"]}
+            mode = self._tag_of(name, meta["e_tag"])
         self._looked_s = float("-inf")
-        lease = Lease(shard=shard, token=secrets.token_hex(8), tag="", piece=0)
-        lease.tag = self._put(name, _body(lease), mode) or ""
+        lease = Lease(shard=shard, token=secrets.token_hex(8), tag=None, piece=0)
+        lease.tag = self._put(name, _body(lease), mode)
         if not lease.tag:
             return None
         lease.piece = (max(map(_number, self._list(f"shards/{_name(shard)}")), default=-STEP) // STEP + 1) * STEP
@@ -105,7 +107,7 @@ class Leases:
         """Extend the lease; False if another worker has taken it."""
         lease.renewals += 1
         try:
-            lease.tag = self._put(f"leases/{_name(lease.shard)}", _body(lease), {"e_tag": lease.tag}) or ""
+            lease.tag = self._put(f"leases/{_name(lease.shard)}", _body(lease), lease.tag)
         except OSError:
             lease.renewals -= 1  # this write may have arrived, so the next attempt writes the same
             raise
@@ -113,7 +115,7 @@ class Leases:
 
     def release(self, lease: Lease) -> None:
         """Give the lease back, whether the shard is finished or not."""
-        self._put(f"leases/{_name(lease.shard)}", b"", {"e_tag": lease.tag})
+        self._put(f"leases/{_name(lease.shard)}", b"", lease.tag)
 
     def keep(self, lease: Lease, files: Mapping[str, bytes], lines: Mapping[str, bytes]) -> None:
         """Write files of a shard: whole files first, then new lines of logs."""
@@ -165,17 +167,24 @@ class Leases:
             batches = obstore.list(self._store, prefix=self._key(name))
             return {entry["path"][len(self._key("")) :]: entry for batch in batches for entry in batch}
 
-    def _put(self, name: str, content: bytes, mode: Any) -> str | None:
-        """Write an object and return its tag; None if the condition fails."""
+    def _tag_of(self, name: str, listed: str) -> Any:
+        """The tag of an object, with the version that Google's listings lack; None if it has changed since `listed`."""
+        with as_os_errors(self._address) as obstore:
+            meta = obstore.head(self._store, self._key(name))
+        return _tag(meta) if (meta["e_tag"] or "").strip('"') == listed.strip('"') else None
+
+    def _put(self, name: str, content: bytes, mode: Any) -> Any:
+        """Write an object and return its tag; None if the condition fails or there is none."""
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
+        if not mode:  # a lost lease has no tag, and obstore would overwrite the other worker's
+            return None
         with as_os_errors(self._address) as obstore:
             try:
-                tag: str | None = obstore.put(self._store, self._key(name), content, mode=mode)["e_tag"]
+                return _tag(obstore.put(self._store, self._key(name), content, mode=mode))
             except (AlreadyExistsError, PreconditionError):  # an earlier attempt may have written it
                 kept = obstore.get(self._store, self._key(name))
-                tag = kept.meta["e_tag"] if content and bytes(kept.bytes()) == content else None
-            return tag
+                return _tag(kept.meta) if content and bytes(kept.bytes()) == content else None
 
     def _delete(self, names: list[str]) -> None:
         """Delete objects; those that can't be deleted do no harm."""
@@ -194,6 +203,11 @@ def _number(name: str) -> int:
     """The number of a piece of a log; -1 for another object."""
     match = re.search(r"/(\d{12})-[0-9a-f]{16}$", name)
     return int(match[1]) if match else -1
+
+
+def _tag(meta: Mapping[str, Any]) -> Any:
+    """What a store compares before it replaces an object in this state; None if the store says nothing of the kind."""
+    return {part: meta[part] for part in ("e_tag", "version") if meta[part]} or None
 
 
 def _body(lease: Lease) -> bytes:

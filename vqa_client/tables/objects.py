@@ -37,6 +37,7 @@ _FAULTS: Final = (
     ),  # the address of cloud machines' credentials
     (r"Account must be specified", errno.EACCES, "AZURE_STORAGE_ACCOUNT_NAME is not set"),
     (r"status code: 40[13]\b", errno.EACCES, "access is denied"),  # in a listing
+    (r"status code: 404\b", errno.ENOENT, "there is no such object"),  # a bucket, in a listing
     (r"PROPFIND[^\n]*status code", errno.ENOTSUP, "the server doesn't list folders"),
     (r"kind: (Connect|Timeout)|error sending request", errno.EHOSTUNREACH, "can't be reached"),
     (r"", errno.EIO, ""),
@@ -44,6 +45,8 @@ _FAULTS: Final = (
 """Patterns in obstore's errors with the system's error number and our words; "": use the first line of its own."""
 _WAYS_OUT: Final = {
     errno.EHOSTUNREACH: "is there a network, and is the address right? a copy on this disk needs none",
+    errno.ENOENT: "look at the address again: bucket, folders and name, in upper and lower case",
+    errno.EISDIR: "name one file of the folder, or copy the folder to this disk",
     errno.ENOTSUP: "name one file of the folder, or copy it to this disk",
 }
 _SECRET = "a query or user in an address may be a key, and the run file repeats the address"
@@ -99,7 +102,12 @@ def local_copy(address: Path) -> Path:
     url = checked_address(address)
     store, key = place_of(url)
     with _as_data_errors(url), as_os_errors(url) as obstore:
-        meta = obstore.head(store, key)
+        try:
+            meta = obstore.head(store, key)
+        except FileNotFoundError:
+            if not url.startswith("http") and any(obstore.list_with_delimiter(store, f"{key}/").values()):
+                raise IsADirectoryError(errno.EISDIR, "this is a folder, not a file", url) from None
+            raise
         folder = _folder(url.rpartition("/")[0], [meta])
         return _copy_object(store, meta, folder / key.rpartition("/")[2])
 
