@@ -125,7 +125,7 @@ def test_without_spread_there_is_no_interval() -> None:
 def test_a_figure_is_the_same_in_any_order_of_pieces() -> None:
     questions = [scored(float(n % 3 == 0), id=str(n), cluster=f"c{n // 4}", image=f"c{n // 4}") for n in range(200)]
     whole = mean_over("image", ALL_RIGHT)
-    running = Running(whole)
+    running = Running(whole, 1.0)
     for at, question in enumerate(questions):
         running.add(question)
         if at == 99:

@@ -131,7 +131,7 @@ def test_only_a_reply_or_a_lasting_failure_is_done(
 def test_a_failure_that_may_pass_is_not_done(path: Path, transient: bool, done: bool) -> None:
     fill(path, record("1", "bad_image", error=Failure(message="no memory", transient=transient)))
     with RecordLog(path) as log:
-        assert (log.is_done(("1", "")), log.failed_permanently()) == (done, int(done))
+        assert (log.is_done(("1", "")), log.failed_permanently(())) == (done, int(done))
 
 
 @pytest.mark.parametrize("status", [status for status, *_ in DONE])

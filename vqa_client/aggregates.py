@@ -111,7 +111,7 @@ def only_in(field: str, *values: str, inner: Sums = MEAN) -> Sums:
 class Running:
     """Computes a figure, from 0 to `most`, while its questions are added."""
 
-    def __init__(self, aggregate: Aggregate, most: float = 1.0) -> None:
+    def __init__(self, aggregate: Aggregate, most: float) -> None:
         self._state, self._most = _state_of(aggregate), most
         self._pieces: set[int] = set()
 

@@ -84,7 +84,7 @@ class RecordLog:
         done = ANSWERED.difference(again)
         return sum(number for state, number in enumerate(self._count) if _status(state) in done)
 
-    def failed_permanently(self, again: Collection[Status] = ()) -> int:
+    def failed_permanently(self, again: Collection[Status]) -> int:
         """The number of questions that would fail again, without those to ask again."""
         counts = zip(STATUSES, self._count[_IS_PERMANENT::2], strict=True)
         return sum(number for status, number in counts if status not in again)

@@ -79,14 +79,14 @@ class Task(Struct, frozen=True, kw_only=True):
     score: Callable[[Answer, Reply, Question], Score]
     scoring: dict[str, str]
     headline: str
-    check: Callable[[Question], None] | None = None
-    system: str = ""
-    system_of: Callable[[Question], str] | None = None
+    check: Callable[[Question], None] | None
+    system: str
+    system_of: Callable[[Question], str] | None
     shots: Callable[[Question], tuple[Shot, ...]] | None = None
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any]
     choosing: Choosing | None = None
-    names_model: bool = False
-    description: Description = Description(headline="")
+    names_model: bool
+    description: Description
 
     def prompt(self, question: Question) -> str:
         """The prompt's text in records."""

@@ -167,7 +167,7 @@ def test_a_vqa2_report_is_scored_model_by_model(tmp_path: Path) -> None:
 
 def test_the_statuses_of_a_table_of_explanations_are_kept(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("id,answer,rationale,status\n1,a,b,timeout\n2,a,b,ok\n3,a,b,odd\n4,a,b,refused\n")
-    found = read_explained(tmp_path / "e.csv").by_id
+    found = read_explained(tmp_path / "e.csv", lambda cells: "", None).by_id
     assert [prediction.status for prediction in found.values()] == ["timeout", "ok", "ok", "refused"]
 
 

@@ -180,12 +180,12 @@ def test_a_server_that_does_not_answer_is_named_with_a_hint(answer: int | Except
 
     endpoint = endpoint_playing(play)
     with pytest.raises(ServerUnusable) as caught:
-        asyncio.run(wait_for_server(endpoint, [endpoint.base], patience_s=0, note=lambda _: None))
+        asyncio.run(wait_for_server(endpoint, [endpoint.base], patience_s=0, note=print, model_is_named=False))
     assert (str(caught.value), caught.value.hint) == (said, RUNNING if hint == "RUNNING" else hint)
     if hint == KEY:
         endpoint.headers.pop("Authorization")
         with pytest.raises(ServerUnusable, match=f"^http://server/v1 wants an API key, and none is set .HTTP {answer}"):
-            asyncio.run(wait_for_server(endpoint, [endpoint.base], patience_s=0, note=lambda _: None))
+            asyncio.run(wait_for_server(endpoint, [endpoint.base], patience_s=0, note=print, model_is_named=False))
 
 
 @pytest.mark.parametrize(("http_status", "hint"), REFUSED)
@@ -331,6 +331,7 @@ async def test_the_whole_message_of_the_check_before_a_run(
         chat=cast(Any, SimpleNamespace(routes=SimpleNamespace(check=check), doubts=doubts)),
         model=model(),
         server={"base_url": "http://server/v1", "models": list("abcdef")},
+        prompt_limit=None,
     )
     if hint:
         with pytest.raises(ServerUnusable) as caught:
@@ -381,8 +382,8 @@ async def test_a_session_notes_its_settings_and_a_model_that_is_not_listed(
     wire = httpx2.MockTransport(models)
     async with open_session(settings, config, note=notes.append, transport=wire) as session:
         assert notes == said
-        assert reused(session, settings, session.model, note=notes.append) is session
-        other = reused(session, settings, ModelSettings(model_name="z", max_tokens=3), note=notes.append)
+        assert reused(session, settings, session.model, None, note=notes.append) is session
+        other = reused(session, settings, ModelSettings(model_name="z", max_tokens=3), None, note=notes.append)
         assert (other.model.model_name, other.endpoint) == ("z", session.endpoint)
         assert notes == [*said, f"model z, max_tokens 3, temperature {given.get('temperature', 'not sent')}"]
 

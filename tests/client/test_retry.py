@@ -66,10 +66,10 @@ ROWS: dict[str, tuple[Tried, Outcome, Step, Tried]] = {
         Tried(unconnected=LOST_CONNECTIONS + 1, spent_s=5),
     ),
     "a cut connection delays only the question": (
-        Tried(), Cut("reset", 9), Again(wait_s=0.5, fault="reset"), Tried(1, cuts=1, spent_s=5.5)
+        Tried(), Cut("reset", 9, alive=False), Again(wait_s=0.5, fault="reset"), Tried(1, cuts=1, spent_s=5.5)
     ),
     "a cut connection too often": (
-        Tried(2, cuts=2), Cut("reset", 9), Fail(status="connection", message="reset", fault="reset"),
+        Tried(2, cuts=2), Cut("reset", 9, alive=False), Fail(status="connection", message="reset", fault="reset"),
         Tried(3, cuts=3, spent_s=5),
     ),
     "a large body that a running server cuts twice": (

@@ -205,7 +205,7 @@ def test_a_question_that_failed_goes_to_another_server_unless_that_one_pauses_fo
     busy, free = (route for route in routes.all if route is not home)
     assert busy.window.try_enter()
     assert routes.choose(on("d"), home) is free
-    assert routes.choose(on("d")) is free
+    assert routes.choose(on("d"), None) is free
     for route in (busy, free):
         route.pause.extend(MOVE_S + 1)
     assert routes.choose(on("d"), home) is home

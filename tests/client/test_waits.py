@@ -77,7 +77,7 @@ async def test_a_pause_stops_all_workers_and_a_shorter_one_does_not_end_it() -> 
     pause.extend(0.1)
     pause.extend(0.01)
     started_s = time.monotonic()
-    await asyncio.gather(*(pause.wait_until_over() for _ in range(5)))
+    await asyncio.gather(*(pause.wait_until_over(math.inf) for _ in range(5)))
     assert not pause.left_s
     assert time.monotonic() - started_s >= 0.1
 

@@ -50,7 +50,7 @@ KNOWN = (16, 160.0)
     ],
 )
 def test_workers_double_until_they_are_too_many(now: Search, seen: Measurement, size: int, why: str) -> None:
-    found = next_search(now, seen)
+    found = next_search(now, seen, MOST)
     assert (found.size, found.why) == (size, why)
 
 
@@ -58,7 +58,7 @@ def test_workers_double_until_they_are_too_many(now: Search, seen: Measurement, 
 def test_the_search_comes_close_to_the_limit_of_a_server_that_refuses_more(takes: int) -> None:
     sizes, search = [], Search(size=16)
     for _ in range(60):
-        search = next_search(search, Measurement(latency_s=0.1, refused=search.size > takes))
+        search = next_search(search, Measurement(latency_s=0.1, refused=search.size > takes), MOST)
         sizes.append(search.size)
     usual = median(sizes[15:])
     assert 0.8 * takes <= usual <= takes
@@ -70,7 +70,7 @@ def test_the_search_comes_close_to_the_limit_of_a_server_that_refuses_more(takes
 def test_the_search_stops_when_a_server_only_queues_more_requests(takes: int) -> None:
     search = Search(size=16)
     for _ in range(25):
-        search = next_search(search, Measurement(latency_s=0.1 * max(1.0, search.size / takes)))
+        search = next_search(search, Measurement(latency_s=0.1 * max(1.0, search.size / takes)), MOST)
     assert (takes <= search.size <= 2 * takes, search.why) == (True, "latency")
 
 

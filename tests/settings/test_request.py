@@ -79,7 +79,7 @@ async def test_a_prompts_own_limit_of_tokens_is_noted_where_it_changes() -> None
     notes = list[str]()
     async with open_session(mc(base_url="http://a/v1"), CONFIG, 16, note=notes.append, transport=wire) as session:
         assert reused(session, mc(), CONFIG, 16, note=notes.append) is session
-        usual = reused(session, mc(), CONFIG, note=notes.append)
+        usual = reused(session, mc(), CONFIG, None, note=notes.append)
         assert (usual.chat, usual.prompt_limit) == (session.chat, None)
         other = reused(usual, mc(model="z"), CONFIG, 8, note=notes.append)
         assert (other.model.model_name, other.prompt_limit) == ("z", 8)

@@ -63,7 +63,7 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
     question_id: Id
     text: str | None
     explanation: str | None = None
-    status: Status = "ok"
+    status: Status
     cluster: str = ""
     rule: str = ""
     reply: Completion | None = None
@@ -85,7 +85,7 @@ class Predictions(Struct, frozen=True, kw_only=True):
     not_text: int
     unreadable: int
     id_kinds: set[type[Any]]
-    explained: bool = False
+    explained: bool
     captions: PredictionForm | None = None
 
     @property
@@ -141,9 +141,7 @@ def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -
     return _collect(name, rows, _prediction_of, _FORM_HINT, unreadable)
 
 
-def read_explained(
-    path: str | os.PathLike[str], find: Find = lambda cells: "", captions: PredictionForm | None = None
-) -> Predictions:
+def read_explained(path: str | os.PathLike[str], find: Find, captions: PredictionForm | None) -> Predictions:
     """Read a file of any form that has explanations; the form of captions is detected unless given."""
     name = os.fspath(path)
     unreadable: list[int] = []

@@ -41,7 +41,7 @@ class Unreachable(ServerUnusable):
 class RequestRefused(ServerUnusable):
     """The server has refused a request; `code` is its reason, if it gives one."""
 
-    def __init__(self, message: str, *, hint: str = "", code: str = "") -> None:
+    def __init__(self, message: str, *, hint: str, code: str = "") -> None:
         super().__init__(message, hint=hint)
         self.code = code
 
@@ -55,10 +55,10 @@ class Batch(Struct, frozen=True, kw_only=True):
     id: str
     status: str
     input_file_id: str
-    results: tuple[str, ...] = ()
+    results: tuple[str, ...]
     done: int
     ends: datetime | None
-    errors: tuple[tuple[str, str, int], ...] = ()
+    errors: tuple[tuple[str, str, int], ...]
 
     @property
     def over_token_limit(self) -> bool:

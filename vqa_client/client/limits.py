@@ -32,7 +32,7 @@ class Pause:
     def left_s(self) -> float:
         return max(0.0, self._until_s - time.monotonic())
 
-    async def wait_until_over(self, most_s: float = math.inf) -> None:
+    async def wait_until_over(self, most_s: float) -> None:
         """Wait for the pause's end as it is set now, but at most `most_s`."""
         await asyncio.sleep(min(most_s, self.left_s * (1 + SPREAD * self._chance.random())))
 

@@ -63,7 +63,7 @@ async def wait_for_server(
     *,
     patience_s: float,
     note: Callable[[str], None],
-    model_is_named: bool = False,
+    model_is_named: bool,
 ) -> Served:
     """Ask until the server answers; raises ServerAway after `patience_s` seconds, ServerUnusable if waiting can't help.
 

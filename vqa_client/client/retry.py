@@ -93,7 +93,7 @@ class Cut(Struct, frozen=True):
 
     message: str
     size_bytes: int
-    alive: bool = False
+    alive: bool
 
 
 class Refused(Struct, frozen=True):

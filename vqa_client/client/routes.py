@@ -117,7 +117,7 @@ class Routes:
             route.window.leave()
             first = True
 
-    def choose(self, request: Request, failed_at: Route | None = None) -> Route | None:
+    def choose(self, request: Request, failed_at: Route | None) -> Route | None:
         """The server of the request's document, else the least busy one; None if all are lost.
 
         The server of the last failed attempt is chosen last: a server that answers everything with an error is quick

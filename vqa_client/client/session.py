@@ -63,7 +63,7 @@ class Session(Struct, frozen=True, kw_only=True):
     model: ModelSettings
     server: dict[str, Any]
     choosing: "dict[Choosing, ChoosingClient]" = {}
-    prompt_limit: int | None = None
+    prompt_limit: int | None
 
     @property
     def endpoint(self) -> Endpoint:
@@ -106,7 +106,7 @@ def reused(
     session: Session,
     settings: RunSettings,
     config: ModelSettings | None,
-    prompt_limit: int | None = None,
+    prompt_limit: int | None,
     *,
     note: Callable[[str], None],
 ) -> Session:

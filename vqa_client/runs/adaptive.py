@@ -54,7 +54,7 @@ class Search(Struct, frozen=True, kw_only=True):
     unchanged: int = 0
 
 
-def next_search(now: Search, measured: Measurement, most: int = MOST) -> Search:
+def next_search(now: Search, measured: Measurement, most: int) -> Search:
     """Double the workers until they are too many, then halve the distance; a refused request halves the workers."""
     size = now.size
     if measured.refused:

@@ -97,7 +97,7 @@ def merge_settings(settings: RunSettings, *, partial: bool, note: Note) -> list[
 
 
 def check_same_run(
-    settings: RunSettings, shard: Shard, kept: Mapping[str, RunFile], *, done: bool, served: str = ""
+    settings: RunSettings, shard: Shard, kept: Mapping[str, RunFile], *, done: bool, served: str
 ) -> None:
     """Raise IdentityError, which lists what differs, unless a shard's run files are of this command.
 

@@ -160,7 +160,7 @@ def any_answer(path: Path) -> bool:
         raise UsageError(f"{path} can't be read: {error.strerror}", hint=ASIDE) from None
 
 
-def sort_log(log: RecordLog, questions: Iterable[Question], task: Task | None = None) -> None:
+def sort_log(log: RecordLog, questions: Iterable[Question], task: Task | None) -> None:
     """Put the records into the order of the questions; with a task, read and score the saved replies again."""
     log.rewrite(_in_order(log, questions, task))
 

@@ -128,7 +128,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     budget: Budget
     crew: Crew
     ctl: CtlOrders
-    shown_model: str = ""
+    shown_model: str
 
     def named(self, step: str) -> ModelSettings:
         """The model in a step without a server; raises UsageError if no model is named."""

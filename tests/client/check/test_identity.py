@@ -68,7 +68,7 @@ async def test_a_server_that_is_waited_for_is_noted_once(monkeypatch: pytest.Mon
         return httpx2.Response(200, json={"data": [{"id": "m"}]})
 
     endpoint = endpoint_playing(play)
-    served = await wait_for_server(endpoint, [endpoint.base], patience_s=60, note=notes.append)
+    served = await wait_for_server(endpoint, [endpoint.base], patience_s=60, note=notes.append, model_is_named=True)
     assert served.models == ("m",)
     assert notes == ["waiting up to 60 s for http://server/v1: nothing listens on server:80"]
 
