@@ -373,6 +373,8 @@ def completed(text: str) -> httpx2.Response:
             "it says 'red' (None prompt tokens) of its bytes",
         ),
         ("red", 400, "no " * 100),
+        (0, "red", False),
+        ("red", 0, False),
     ],
 )
 async def test_a_file_proves_something_only_if_both_replies_can_be_compared(
@@ -382,6 +384,8 @@ async def test_a_file_proves_something_only_if_both_replies_can_be_compared(
         asked = body["messages"][0]["content"][-1]["text"], body["max_tokens"]
         assert asked == ("Describe the image in a few words.", 16)
         reply = of_address if "file://" in json.dumps(body) else of_bytes
+        if reply == 0:
+            raise TimeoutError
         return completed(reply) if isinstance(reply, str) else httpx2.Response(reply, json={"message": "no " * 150})
 
     model = dataclasses.replace(MODEL, max_tokens=99)

@@ -324,6 +324,8 @@ def test_examples_need_a_file_if_the_benchmark_declares_none(
     (other.parent / "9.png").write_bytes((tmp_path / "9.png").read_bytes())
     assert shapes.run("--shots", "1", "--shots_from", str(other)) == 0
     assert all(messages[1] == ("assistant", "old-0") for messages in shapes.sent())
+    assert shapes.run("--shots", "1", "--shots_from", "dev") == 2
+    assert "shots.split: '' in shapes.run.json, 'dev' now" in capsys.readouterr().err
 
 
 def question(name: str, text: str, image: str = "", group: str = "") -> Question:

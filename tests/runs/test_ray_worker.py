@@ -1,6 +1,7 @@
 """A worker of `--ray` sends its shard's files as they grow; these tests need no Ray."""
 
 import asyncio
+import dataclasses
 import itertools
 import json
 import os
@@ -201,7 +202,28 @@ async def test_a_cluster_that_loses_or_lacks_workers_says_so(
     with pytest.raises((VqaClientError, RayTaskError)) as caught:
         await on_ray([settings], PlainDisplay(), asyncio.Event())
     assert message in str(caught.value)
+    if "this one" in message:
+        assert str(getattr(caught.value, "hint", "")).endswith(
+            f" -m pip install vqa-client=={__version__}, on every node"
+        )
     assert [line for line in capsys.readouterr().err.splitlines() if "lost" in line] == notes
+
+
+async def test_a_worker_gets_its_share_of_the_limits_and_paths_that_hold_in_any_folder(tmp_path: Path) -> None:
+    places = {"data": Path("hf://o/n/rows.csv"), "images": Path("s3://bucket/pages"), "output": Path("out")}
+    given = {
+        "max_workers": 9,
+        "rpm": 600,
+        "max_cost": 8.0,
+        "max_minutes": 3.0,
+        "fresh": True,
+        "ray": "auto",
+        "shards": 4,
+    }
+    whole = dataclasses.replace(Questions(tmp_path, 2).settings("http://127.0.0.1:9/v1", **given), **places)
+    [share] = _Driver(cluster(RayError()), [whole], LiveCounts(), asyncio.Event())._settings
+    assert [getattr(share, name) for name in places] == [places["data"], places["images"], Path.cwd() / "out"]
+    assert (share.max_workers, share.rpm, share.max_cost, share.max_minutes, share.fresh) == (4, 300, 2.0, None, False)
 
 
 @pytest.mark.parametrize(

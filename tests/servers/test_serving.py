@@ -13,7 +13,7 @@ from tests.servers.programs import program
 from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.servers.by_config import mlx, vllm
-from vqa_client.servers.serving import check_port, last_line, most_images, program_path, when_healthy
+from vqa_client.servers.serving import check_port, free_port, last_line, most_images, program_path, when_healthy
 
 
 def config(**serve: Any) -> ModelSettings:
@@ -125,6 +125,11 @@ def test_a_port_that_cant_be_used_is_named(port: int | None, reason: str) -> Non
             check_port("127.0.0.1", wanted)
     assert str(caught.value) == f"can't listen on 127.0.0.1 port {wanted}: {reason}"
     assert caught.value.hint == "choose another --port"
+
+
+def test_a_free_port_is_none_that_someone_has() -> None:
+    with socket.create_server(("127.0.0.1", free_port())) as taken:
+        assert free_port() not in (0, taken.getsockname()[1])
 
 
 @pytest.mark.parametrize(

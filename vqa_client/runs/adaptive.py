@@ -89,7 +89,8 @@ class Adaptive:
         self.active = self._was_active = False
         self._crew, self._routes, self._queue = crew, routes, queue
         self._search: Search
-        self._most = self._peak = 0
+        self._most: int
+        self._peak = 0
         self._begin()
         if active:
             self.start()
