@@ -390,7 +390,7 @@ async def test_a_file_proves_something_only_if_both_replies_can_be_compared(
 
     model = dataclasses.replace(MODEL, max_tokens=99)
     proof, image = FileProof(endpoint_playing(play), model), picture(tmp_path, "one")
-    for changed in ({"path": ""}, {"data": b"x"}):
+    for changed in ({"path": ""}, {"data": b"x"}, {"path": "/not-utf-8-\udcff.png"}):
         assert not await proof.prove_with([msgspec.structs.replace(image, **changed)])
     if isinstance(proved, bool):
         assert (await proof.prove_with([image]), proof.given) == (proved, proved)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -19,7 +19,8 @@ from tests.faults.questions import Questions
 from vqa_client.cli.processes import locked_runs
 from vqa_client.cli.progress import LiveCounts, PlainDisplay
 from vqa_client.cli.ray_driver import _Driver, on_ray
-from vqa_client.cli.ray_worker import Sent, Worker
+from vqa_client.cli.ray_worker import STOPPED, Sent, Worker
+from vqa_client.cli.streams import EXIT_SERVER, EXIT_USAGE
 from vqa_client.cpus import CPU_COUNT
 from vqa_client.errors import Busy, ServerUnusable, UsageError, VqaClientError
 from vqa_client.version import __version__
@@ -136,8 +137,8 @@ class ActorDiedError(RayError):
     """Replaces Ray's error for a lost worker."""
 
 
-def cluster(error: Exception, *, version: str = __version__, fails: Sequence[bool] = (False,)) -> SimpleNamespace:
-    """Replaces the module ray: a node with two processors and one that is gone, whose workers all end with the error.
+def cluster(ends: Exception | Sent, *, version: str = __version__, fails: Sequence[bool] = (False,)) -> SimpleNamespace:
+    """Replaces the module ray: a node with two processors and one that is gone, whose workers all end with this.
 
     `fails` says of each start in turn, over and over, whether the worker ends at once.
     """
@@ -145,12 +146,13 @@ def cluster(error: Exception, *, version: str = __version__, fails: Sequence[boo
 
     async def about() -> dict[str, str]:
         if next(failing):
-            raise error
+            raise cast(Exception, ends)
         return {"vqa_client": version, "node": "n1"}
 
     async def run(*given: Any) -> AsyncIterator[Any]:
-        raise error
-        yield
+        if not isinstance(ends, Sent):
+            raise ends
+        yield asyncio.sleep(0, ends)
 
     def noop(*given: Any, **options: Any) -> None:
         """Accept Ray's arguments."""
@@ -182,7 +184,16 @@ CLUSTERS = [
         "no worker starts on the Ray cluster: no room",
         [],
     ),
-    (cluster(RayError(), version="0"), {}, f"node n1 has vqa-client 0, this one {__version__}", []),
+    (
+        cluster(RayError(), version="0"),
+        {},
+        f"node n1 has vqa-client 0, this one {__version__}\n"
+        f"{sys.executable} -m pip install vqa-client=={__version__}, on every node",
+        [],
+    ),
+    (cluster(Sent(code=EXIT_USAGE, message="odd rows", hint="look")), {}, "on n1: odd rows\nlook", []),
+    (cluster(Sent(code=EXIT_SERVER, message="it is gone", hint="look")), {}, "shard 1/1: it is gone\nlook", []),
+    (cluster(Sent(code=STOPPED)), {}, "stopped\nrun the same command again to resume", []),
     (cluster(RayError()), {"ray_cpus": 4}, "--ray_cpus is 4; no node has more than 2", []),
 ]
 
@@ -201,11 +212,7 @@ async def test_a_cluster_that_loses_or_lacks_workers_says_so(
     settings = Questions(tmp_path, 2).settings("http://127.0.0.1:9/v1", ray="auto", shards=1, **given)
     with pytest.raises((VqaClientError, RayTaskError)) as caught:
         await on_ray([settings], PlainDisplay(), asyncio.Event())
-    assert message in str(caught.value)
-    if "this one" in message:
-        assert str(getattr(caught.value, "hint", "")).endswith(
-            f" -m pip install vqa-client=={__version__}, on every node"
-        )
+    assert message in f"{caught.value}\n{getattr(caught.value, 'hint', '')}"
     assert [line for line in capsys.readouterr().err.splitlines() if "lost" in line] == notes
 
 
