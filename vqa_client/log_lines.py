@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,13 @@ def records_in(path: Path, bad: Bad) -> Iterator[Place]:
                     bad(number, rest)
                 yield from ((place + start, text, head) for start, text, head in salvaged)
             place += len(line)
+
+
+def run_of(path: Path) -> str:
+    """The name of the run in a log's first record; "" if it has none, as in older logs, or can't be read."""
+    with suppress(OSError):
+        return next((head.run for _, _, head in records_in(path, lambda line, rest: None)), "")
+    return ""
 
 
 def first_in(line: bytes) -> bytes:

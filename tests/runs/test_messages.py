@@ -119,12 +119,12 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "vqa-client judge RESULTS judges the finished run",
     ),
     (
-        lambda: carry_over(RunPaths.beside(Path("alone.json")), now()),
+        lambda: carry_over(RunPaths.beside(Path("alone.json")), now(), print),
         "alone.records.jsonl has records, and alone.run.json which identifies their run, is missing",
         ASIDE,
     ),
     (
-        lambda: carry_over(RunPaths.beside(Path("taken.json")), now()),
+        lambda: carry_over(RunPaths.beside(Path("taken.json")), now(), print),
         "taken.json was not written by this program",
         ASIDE,
     ),
@@ -157,7 +157,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (
         lambda: reopen(Path("alone.records.jsonl")),
         "alone.run.json is missing, which names the run's data and parser",
-        "put it back beside the log",
+        "put it back beside the log; the run's own command writes it again",
     ),
     (lambda: any_answer(Path("empty")), "empty can't be read: Is a directory", ASIDE),
     (

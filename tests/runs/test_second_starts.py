@@ -152,13 +152,28 @@ async def test_kept_replies_are_read_again_without_any_server(
     assert {result["extracted_answer"] for result in of.report()["results"]} == {"A"}
 
 
-async def test_records_without_their_run_file_are_refused(tmp_path: Path, fault_server: StartsServers) -> None:
-    of = sample(tmp_path, 2)
+@pytest.mark.parametrize(("content", "state"), [(None, "missing"), (b"", "damaged"), (b'{"identity": {"mo', "damaged")])
+async def test_without_a_run_file_the_run_that_the_log_names_continues_and_no_other_does(
+    content: bytes | None, state: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 3)
     server = fault_server(oracle(of.replies()))
-    await vqa_client.arun(of.settings(server.base_url))
-    of.report_path().with_suffix(".run.json").unlink()
-    with pytest.raises(IdentityError, match="is missing"):
+    await vqa_client.arun(of.settings(server.base_url, limit=2))
+    run_file = of.report_path().with_suffix(".run.json")
+    run_file.unlink()
+    if content is not None:
+        run_file.write_bytes(content)
+    with pytest.raises((IdentityError, UsageError), match=r"is missing|is not a run file"):
         await vqa_client.arun(of.settings(server.base_url, model="other"))
+    (report,) = await vqa_client.arun(of.settings(server.base_url), progress=(notes := Notes()))
+    assert (len(server.chats), report.summary.overall.correct) == (3, 3)
+    lost = "clean_mc_eval.records.jsonl names this run; earlier times are lost"
+    assert notes.about("is written again") == [f"clean_mc_eval.run.json is {state} and is written again: {lost}"]
+    log = of.report_path().with_suffix(".records.jsonl")
+    log.write_bytes(log.read_bytes().replace(b',"run":', b',"ran":', 1))  # as in the logs of earlier versions
+    run_file.unlink()
+    with pytest.raises(IdentityError, match="is missing"):
+        await vqa_client.arun(of.settings(server.base_url))
 
 
 async def test_a_report_of_another_program_is_not_overwritten(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -93,7 +93,7 @@ def _score_plan(
     file = run_file_for(plan, settings, model)
     file.identity["predictions"] = {"sha256": sha256_of(answers.predictions), "missing": answers.missing}
     file.described["predictions"] = str(answers.predictions.absolute())
-    carry_over(plan.paths, file)
+    carry_over(plan.paths, file, note)
     if not file.sessions:
         file.start({"started": datetime.now(UTC).isoformat()})
     with RecordLog(plan.paths.log, file.identity) as log:

@@ -51,7 +51,10 @@ def kind_of(settings: JudgeSettings) -> JudgeKind:
     log = find_logs(settings.results)[0]
     file = RunFile.read(run_file_of(log))
     if file is None:
-        raise UsageError(f"{run_file_of(log)} is missing, which says what was asked", hint="put it back beside the log")
+        raise UsageError(
+            f"{run_file_of(log)} is missing, which says what was asked",
+            hint="put it back beside the log; the run's own command writes it again",
+        )
     of_run, entry = settings_of(file)
     judged = entry.make(of_run)
     if judged.judge is not None:

@@ -148,7 +148,7 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
         _check_whole(plan, parts)
     now = run_file_for(plan, settings, parts[0].file.model())
     now.identity = now.identity | parts[0].file.identity
-    earlier = carry_over(plan.paths, now)
+    earlier = carry_over(plan.paths, now, note)
     files = [*([earlier] if earlier else ()), *(part.file for part in parts)]
     now.described = parts[0].file.described | now.described
     now.described.pop("shard", None)

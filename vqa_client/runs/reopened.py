@@ -49,7 +49,8 @@ def reopen(log: Path, *, finds_images: bool = False) -> Reopened:
     file = RunFile.read(run_file_of(log))
     if file is None:
         raise UsageError(
-            f"{run_file_of(log)} is missing, which names the run's data and parser", hint="put it back beside the log"
+            f"{run_file_of(log)} is missing, which names the run's data and parser",
+            hint="put it back beside the log; the run's own command writes it again",
         )
     try:
         settings, _ = settings_of(file)

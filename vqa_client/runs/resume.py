@@ -4,7 +4,7 @@ import glob
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from vqa_client.batch.parts import PartFolder
 from vqa_client.errors import IdentityError, UsageError
 from vqa_client.files import encode, sha256_of, stamp, state_of
 from vqa_client.images.decide import RefusedImage, read
-from vqa_client.log_lines import Key, check_run, records_in
+from vqa_client.log_lines import Key, check_run, records_in, run_name, run_of
 from vqa_client.records import RecordLog, damaged_beside, is_settled, locked
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
 from vqa_client.runner import kept_prompt, read_again, stamps
@@ -119,16 +119,17 @@ def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Qu
     return before - len(unanswered)
 
 
-def carry_over(paths: RunPaths, now: RunFile) -> RunFile | None:
+def carry_over(paths: RunPaths, now: RunFile, note: Callable[[str], None]) -> RunFile | None:
     """The run file on disk if this run continues its records; `now` gets its starts. None for a new run.
 
     Files of another run are moved aside if they have no answer and no batch; else IdentityError is raised. Files
-    without a run file are not touched: IdentityError for records, UsageError for a report.
+    without a run file are not touched, unless their log names this run: IdentityError for records, UsageError for a
+    report.
     """
     # The run file is read last: another process that starts this run writes it first.
     has_records = paths.log.exists() and paths.log.stat().st_size > 0
     has_report = paths.report.exists()
-    before = RunFile.read(paths.run)
+    before = _run_file(paths, now, note)
     if before is None:
         if has_records:
             raise IdentityError(
@@ -148,6 +149,23 @@ def carry_over(paths: RunPaths, now: RunFile) -> RunFile | None:
     now.sessions = before.sessions
     now.described = before.described | now.described
     return before
+
+
+def _run_file(paths: RunPaths, now: RunFile, note: Callable[[str], None]) -> RunFile | None:
+    """The run file on disk; if it is gone or damaged and the log's first line names this run, a new one instead."""
+    try:
+        file, damage = RunFile.read(paths.run), None
+    except UsageError as error:
+        file, damage = None, error
+    if file is None and paths.log.exists() and run_of(paths.log) == run_name(now.identity):
+        state = "missing" if damage is None else "damaged"
+        note(
+            f"{paths.run.name} is {state} and is written again: {paths.log.name} names this run; earlier times are lost"
+        )
+        return RunFile(identity=now.identity, scoring={})
+    if damage is not None:
+        raise damage
+    return file
 
 
 def any_answer(path: Path) -> bool:

@@ -47,7 +47,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
     paths = plan.paths
     model, session = await _model_of_run(stage, plan)
     file = run_file_for(plan, stage.settings, model)
-    before = carry_over(paths, file)
+    before = carry_over(paths, file, stage.progress.note)
     with RecordLog(paths.log, file.identity) as log:
         if log.repaired:
             stage.progress.note(log.repaired)
