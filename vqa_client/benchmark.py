@@ -35,7 +35,7 @@ from vqa_client.settings.declared import (
 from vqa_client.tables.forms import Beside, ColumnNames, Columns, Form, Home, Join, LeftOut, Picture, Place
 from vqa_client.tables.loading import Tables, tables
 from vqa_client.task import Breakdown, Description, Loaded, Pages, Part, Source, Task
-from vqa_client.types import Answer, ChoiceMode, Choosing, Content, Question, Record, Score
+from vqa_client.types import Answer, ChoiceMode, Choosing, Content, Note, Question, Record, Score
 
 __all__ = [
     "ALL_RIGHT",
@@ -176,7 +176,7 @@ def first_reference(question: Question) -> str:
 
 
 Load = Callable[[Source], Iterable[Part]]
-Combine = Callable[[Sequence[Report], Mapping[str, Exception], Callable[[str], None]], None]
+Combine = Callable[[Sequence[Report], Mapping[str, Exception], Note], None]
 """Takes the reports of all models, the errors of models without a report, and a function that notes a line."""
 
 

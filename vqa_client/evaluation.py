@@ -42,6 +42,7 @@ from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
+from vqa_client.types import Note
 
 Result = TypeVar("Result")
 
@@ -239,7 +240,7 @@ async def _run_jobs(common: _Common, jobs: list[_Job], reports: dict[str, list[R
     return errors
 
 
-def _plan_jobs(settings: Sequence[RunSettings], note: Callable[[str], None]) -> list[_Job]:
+def _plan_jobs(settings: Sequence[RunSettings], note: Note) -> list[_Job]:
     """A job per model and settings; everything is checked before the first question."""
     once = {run.title: cache(note) for run in settings}  # several models have the same data: note its faults once
     asked = [(run, config, model_of(run, config)) for run in settings for config in run.configs]

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from vqa_client.scoring.reply import Reply
-from vqa_client.types import Answer, Choosing, Content, Question, Score, Turn
+from vqa_client.types import Answer, Choosing, Content, Note, Question, Score, Turn
 
 Shot = tuple[Question, str]
 """A worked example: a question and the reply to it."""
@@ -162,5 +162,5 @@ class Source(Struct, frozen=True, kw_only=True):
     """
 
     settings: Any
-    notify: Callable[[str], None] = lambda _: None
+    notify: Note = lambda _: None
     finds_images: bool = True

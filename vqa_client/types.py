@@ -1,6 +1,6 @@
 """The types that all packages share; this module imports no other module of vqa_client."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import chain
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
@@ -45,6 +45,8 @@ PERMANENT: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_ima
 """The question would fail again: a resumed run asks it again only on request, all other failures always."""
 
 
+Note = Callable[[str], None]
+"""Shows one line to the user."""
 Row = TypeVar("Row", bound=Struct)
 Group = str | tuple[str, ...]
 """A question's value of a breakdown field; a question with several values counts in each."""

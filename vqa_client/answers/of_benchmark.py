@@ -24,13 +24,13 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.records import RecordLog
 from vqa_client.reports.report import Report
 from vqa_client.runner import record_of
-from vqa_client.runs.plan import Note, Plan, close_plan, run_file_for
+from vqa_client.runs.plan import Plan, close_plan, run_file_for
 from vqa_client.runs.plans import make_plans
 from vqa_client.runs.resume import carry_over, move_aside
 from vqa_client.scoring.finish import GIVEN
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.score import AnswersSettings
-from vqa_client.types import FAILED, Completion, Record
+from vqa_client.types import FAILED, Completion, Note, Record
 
 NO_PREDICTION = "no_prediction"
 """The reason for leaving a question out."""

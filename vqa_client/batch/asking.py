@@ -28,7 +28,7 @@ from vqa_client.client.wire import NotACompletion
 from vqa_client.errors import UNDECODABLE, QuestionFailed
 from vqa_client.reports.names import count
 from vqa_client.runner import Pipeline, answer_one
-from vqa_client.types import Asks, Completion, Question, Record, Request
+from vqa_client.types import Asks, Completion, Note, Question, Record, Request
 
 
 class Results(ExitStack):
@@ -84,7 +84,7 @@ class Results(ExitStack):
             return None
 
 
-def note_repeated(results: Results, note: Callable[[str], None]) -> None:
+def note_repeated(results: Results, note: Note) -> None:
     """Note the answers that are there twice, which may differ."""
     if results.repeated:
         note(f"{count(results.repeated, 'repeated answer')}: the first one to a question counts")

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
@@ -21,7 +21,7 @@ from vqa_client.errors import UNDECODABLE, QuestionFailed, UsageError
 from vqa_client.files import BUFFER_BYTES, replacing, writing
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD
 from vqa_client.reports.names import count
-from vqa_client.types import Completion, Image, Question, Request
+from vqa_client.types import Completion, Image, Note, Question, Request
 
 URL: Final = "/v1/chat/completions"
 LATE = frozenset({"batch_expired", "batch_cancelled"})
@@ -233,7 +233,7 @@ class PartFolder:
         """The files for a batch's answers and errors."""
         return [self._path(part.number, f"{kind}.jsonl") for kind in ("output", "error")]
 
-    def set_aside(self, lines: Iterable[bytes], note: Callable[[str], None], *, damaged: bool = False) -> None:
+    def set_aside(self, lines: Iterable[bytes], note: Note, *, damaged: bool = False) -> None:
         """Save unmatched results, or damaged lines, each once, in a file beside the folder."""
         if aside := list(lines):
             path = self.folder.with_suffix(".damaged.jsonl" if damaged else ".unmatched.jsonl")

@@ -1,7 +1,7 @@
 """A server's Files and Batches API, through the openai SDK."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -133,11 +133,8 @@ class Service:
 
     async def delete(self, file_id: str) -> None:
         """Delete a file, if it exists."""
-        try:
-            with self._calling(f"file {file_id}"):
-                await self._patient.files.delete(file_id)
-        except RequestRefused:
-            pass
+        with suppress(RequestRefused), self._calling(f"file {file_id}"):
+            await self._patient.files.delete(file_id)
 
     def _batch_of(self, batch: Any) -> Batch:
         status = str(batch.status).lower()

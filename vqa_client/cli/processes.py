@@ -28,10 +28,10 @@ from vqa_client.files import check_output, open_locked
 from vqa_client.reports.report import Report
 from vqa_client.runs.control import LOCK
 from vqa_client.runs.merge import merge_settings
-from vqa_client.runs.plan import Note
 from vqa_client.runs.stage import in_daemon_thread
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_folder
+from vqa_client.types import Note
 
 SHARED = ("rpm", "tpm", "max_cost")
 """Settings that are divided equally among the processes."""

@@ -4,10 +4,10 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from vqa_client.types import Completion, Image, Request
+from vqa_client.types import Completion, Image, Note, Request
 
 BURST_S = 1.0
 """At most the unused allowance of this time may be sent at once: servers count in windows that short."""
@@ -70,9 +70,7 @@ class Allowance:
     gets what the user should know, once.
     """
 
-    def __init__(
-        self, rpm: float | None = None, tpm: float | None = None, note: Callable[[str], None] = lambda text: None
-    ) -> None:
+    def __init__(self, rpm: float | None = None, tpm: float | None = None, note: Note = lambda text: None) -> None:
         self._given = {name: Bucket(limit / 60) for name, limit in ((REQUESTS, rpm), (TOKENS, tpm)) if limit}
         self._stated: dict[str, Bucket] = {}
         self._out = dict.fromkeys((REQUESTS, TOKENS), 0.0)

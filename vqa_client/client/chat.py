@@ -4,7 +4,6 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Callable
 from http import HTTPStatus
 
 import httpx2
@@ -42,7 +41,7 @@ from vqa_client.client.streamed import first_text_end
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
-from vqa_client.types import Completion, Parts, Request
+from vqa_client.types import Completion, Note, Parts, Request
 
 LEAST_IMAGE_TOKENS = 10
 """Every model counts more for the smallest image."""
@@ -51,7 +50,7 @@ LEAST_IMAGE_TOKENS = 10
 class Doubts:
     """Doubts about the server that replies raise; each is noted once."""
 
-    def __init__(self, note: Callable[[str], None]) -> None:
+    def __init__(self, note: Note) -> None:
         self._note = note
         self._named = ""
         self._renamed = self._sees = False
@@ -105,9 +104,7 @@ class _Late(Exception):
 class ChatClient:
     """The client that all workers share; `note` gets what the user should know, once."""
 
-    def __init__(
-        self, routes: Routes, model: ModelSettings, *, limits: Limits, dialect: Dialect, note: Callable[[str], None]
-    ) -> None:
+    def __init__(self, routes: Routes, model: ModelSettings, *, limits: Limits, dialect: Dialect, note: Note) -> None:
         self.routes = routes
         self.model = model
         self.late_s = model.timeout_s / 2

@@ -26,7 +26,7 @@ from vqa_client.client.probing.parameters import (
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.scoring.choices.modes import constrained, label_probabilities, thinks
-from vqa_client.types import Asks, Choosing, Completion, Request
+from vqa_client.types import Asks, Choosing, Completion, Note, Request
 
 BEFORE: Final = ("", " ", "\n", "(")
 """Characters before a label: the last token of " A" is " A" in one vocabulary and "A" in another."""
@@ -210,7 +210,7 @@ class ChoosingClient:
         return replace(completion, finish_reason=None) if cut and self._one_token else completion
 
 
-async def choosing_client(chat: ChatClient, choosing: Choosing, note: Callable[[str], None]) -> ChoosingClient:
+async def choosing_client(chat: ChatClient, choosing: Choosing, note: Note) -> ChoosingClient:
     """Find the form of all servers; raises ServerUnusable if a server has none, or if they differ."""
     routes = [route for route in chat.routes.all if not route.lost]
     form = await common_form([route.endpoint for route in routes], chat.model, choosing)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -14,6 +14,7 @@ from vqa_client.client.failures import error_message
 from vqa_client.client.messages import Response
 from vqa_client.client.url import port_of, without_secrets
 from vqa_client.errors import UNDECODABLE, ServerAway, ServerUnusable
+from vqa_client.types import Note
 
 POLL_S = 0.5
 _BUSY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
@@ -58,12 +59,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def wait_for_server(
-    endpoint: Endpoint,
-    bases: Sequence[httpx2.URL],
-    *,
-    patience_s: float,
-    note: Callable[[str], None],
-    model_is_named: bool,
+    endpoint: Endpoint, bases: Sequence[httpx2.URL], *, patience_s: float, note: Note, model_is_named: bool
 ) -> Served:
     """Ask until the server answers; raises ServerAway after `patience_s` seconds, ServerUnusable if waiting can't help.
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 
@@ -19,13 +19,13 @@ from vqa_client.client.url import candidates, without_secrets
 from vqa_client.errors import ServerAway, ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
+from vqa_client.types import Note
 
 FIRST_LOOK_S = 1.0
 LAST_LOOK_S = 30.0
 """The wait between two looks at a lost server doubles up to this."""
 HURRY_S = 0.5
 """The wait between two looks if every server is lost."""
-Note = Callable[[str], None]
 
 
 @asynccontextmanager
@@ -205,11 +205,9 @@ class Recovery:
 
     async def _pause(self, seconds: float) -> None:
         """Wait for a time, or less once every server is lost."""
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, seconds - HURRY_S)):
                 await self._all_lost.wait()
-        except TimeoutError:
-            pass
         await asyncio.sleep(min(seconds, HURRY_S))
 
     async def _is_back(self, route: Route) -> bool:

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 import resource
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from vqa_client.client.servers import open_routes, open_servers
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings, load_model, names_config
 from vqa_client.settings.run import ConfiguredSettings, RunSettings
+from vqa_client.types import Note
 
 if TYPE_CHECKING:
     from vqa_client.client.constrained import ChoosingClient
@@ -33,7 +34,7 @@ LEAST_SPARE = 16
 """The same, if the system allows no more."""
 
 
-def affordable_workers(workers: int, note: Callable[[str], None]) -> int:
+def affordable_workers(workers: int, note: Note) -> int:
     """Raise the process's limit of open files for the workers; returns the number of workers that it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     open_already = len(os.listdir("/dev/fd"))
@@ -77,7 +78,7 @@ async def open_session(
     model: ModelSettings | None,
     prompt_limit: int | None = None,
     *,
-    note: Callable[[str], None],
+    note: Note,
     transport: httpx2.AsyncBaseTransport | None = None,
     patience: Patience | None = None,
 ) -> AsyncIterator[Session]:
@@ -108,7 +109,7 @@ def reused(
     config: ModelSettings | None,
     prompt_limit: int | None,
     *,
-    note: Callable[[str], None],
+    note: Note,
 ) -> Session:
     """The session with these settings for its model; it keeps its connections, pauses and dialect."""
     model = named_model(settings, config, session.model.model_name) or session.model
@@ -122,7 +123,7 @@ def reused(
 
 
 def _chat_client(
-    routes: Routes, model: ModelSettings, settings: RunSettings, dialect: Dialect, note: Callable[[str], None]
+    routes: Routes, model: ModelSettings, settings: RunSettings, dialect: Dialect, note: Note
 ) -> ChatClient:
     limits = Limits(settings.max_retries, model.timeout_s, settings.wait_for_server)
     return ChatClient(routes, model, limits=limits, dialect=dialect, note=note)
@@ -166,7 +167,7 @@ def _model_settings(settings: RunSettings, model: ModelSettings | None, name: st
 
 
 def _served_model(
-    settings: RunSettings, model: ModelSettings | None, servers: Sequence[Route], note: Callable[[str], None]
+    settings: RunSettings, model: ModelSettings | None, servers: Sequence[Route], note: Note
 ) -> ModelSettings:
     served = servers[0].served
     chosen = named_model(settings, model, served.loaded or "")

@@ -19,6 +19,7 @@ from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probe import json_object, why_unreached
 from vqa_client.client.routes import Route
 from vqa_client.errors import UNDECODABLE
+from vqa_client.types import Note
 
 VLLM = {
     b"num_requests_running": "running",
@@ -199,7 +200,7 @@ _RATES = ("prompt_tokens", "generation_tokens")
 class MetricsReader:
     """Reads all servers' metrics; `show` gets a short text after each round, `note` gets the first failure."""
 
-    def __init__(self, routes: Sequence[Route], *, show: Callable[[str], None], note: Callable[[str], None]) -> None:
+    def __init__(self, routes: Sequence[Route], *, show: Note, note: Note) -> None:
         self._watches = [ServerWatch(route) for route in routes]
         self._show = show
         self._note = note

@@ -23,14 +23,14 @@ from vqa_client.records import locked
 from vqa_client.reports.names import count
 from vqa_client.runner import Pipeline, Prepares, until_stopped
 from vqa_client.runs.dry_run import answered_before
-from vqa_client.runs.plan import Note, Plan, run_file_for
+from vqa_client.runs.plan import Plan, run_file_for
 from vqa_client.runs.plans import plans_of
 from vqa_client.runs.run_file import RunFile
 from vqa_client.runs.stage import AskAll, Stage, prepared_images
 from vqa_client.servers.process import finished
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
-from vqa_client.types import Asks, Question, Record
+from vqa_client.types import Asks, Note, Question, Record
 
 GIGABYTE = 1e9
 

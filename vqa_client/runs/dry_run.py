@@ -3,6 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from math import inf
 
@@ -20,13 +21,14 @@ from vqa_client.pages.estimate import TOKEN_SIDES, tokens
 from vqa_client.records import is_settled
 from vqa_client.reports.log_reader import LogReader
 from vqa_client.runner import first_pages
-from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import plans_of
 from vqa_client.runs.stage import recipe_of
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.inside import open_image
 from vqa_client.tables.pictures import is_address
 from vqa_client.tasks.longbench.context_length import TokenCounter
+from vqa_client.types import Note
 
 LINE_BYTES, IMAGE_BYTES = 400, 80
 """About how many bytes a line of a batch has apart from its prompt and images, and for each image."""
@@ -98,11 +100,9 @@ async def _find_context_length(
     model, served = named_model(settings, config), None
     if settings.context_length is None or model is None:
         brief = dataclasses.replace(addressed(settings, config), wait_for_server=0.0)
-        try:
+        with suppress(ServerUnusable):
             async with open_session(brief, config, note=lambda _: None) as session:
                 model, served = session.model, session.server["context_length"]
-        except ServerUnusable:
-            pass
     configured = config.serve.max_model_len if config and config.serve else None
     known = {"--context_length": settings.context_length, "as served": served, "as the config serves it": configured}
     said_by = next((name for name, length in known.items() if length), "")

@@ -24,7 +24,7 @@ from vqa_client.reports.bottleneck import limited_by
 from vqa_client.runner import Crew
 from vqa_client.runs.adaptive import Adaptive
 from vqa_client.settings.run import RunSettings
-from vqa_client.types import Record
+from vqa_client.types import Note, Record
 
 KEPT = ("base_url", "fingerprint")
 
@@ -35,9 +35,7 @@ class ServersOfStart:
     `show` and `note` print a line.
     """
 
-    def __init__(
-        self, session: Session, settings: RunSettings, *, show: Callable[[str], None], note: Callable[[str], None]
-    ) -> None:
+    def __init__(self, session: Session, settings: RunSettings, *, show: Note, note: Note) -> None:
         self._session, self._routes = session, session.chat.routes.all
         self._answered = [route.answered for route in self._routes]
         self._uploaded = self._uploads()

@@ -16,7 +16,7 @@ from vqa_client.records import RecordLog, is_settled
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader, files_below
 from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
-from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
+from vqa_client.runs.plan import Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.plans import finish, make_plans, plans_of
 from vqa_client.runs.reopened import WAY_OUT, settings_of
 from vqa_client.runs.resume import SCORED_AGAIN, RunPaths, carry_over, sort_log
@@ -25,6 +25,7 @@ from vqa_client.runs.varied import CORRUPTED
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_folder
+from vqa_client.types import Note
 
 
 class Merged(Struct, frozen=True, kw_only=True):

@@ -27,11 +27,9 @@ from vqa_client.settings.run import RunSettings, entry_title
 from vqa_client.tables.pictures import is_address, url_of
 from vqa_client.task import Loaded, Task, Walk
 from vqa_client.tasks.registry import Opened
-from vqa_client.types import Failure, Question, Record, Status
+from vqa_client.types import Failure, Note, Question, Record, Status
 from vqa_client.version import __version__
 
-Note = Callable[[str], None]
-"""Shows one line to the user."""
 PlanStep = Callable[[Sequence["Plan"], Any], list["Plan"]]
 """Changes the plans of a command as its settings say."""
 

@@ -12,13 +12,14 @@ from vqa_client.files import obstacle
 from vqa_client.model_config import ModelSettings
 from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
-from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.declared import BenchmarkSettings, PageOptions
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.objects import home_of
 from vqa_client.tasks.registry import Opened, open_benchmark
 from vqa_client.tasks.report import writer
+from vqa_client.types import Note
 
 NOTHING_LEFT = "every question was skipped; the lines above say why"
 

@@ -23,12 +23,12 @@ from vqa_client.runner import GRACE_S, Pipeline, answer_all, answer_one, first_p
 from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.control import Control
 from vqa_client.runs.figures import ServersOfStart, SessionFigures
-from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
+from vqa_client.runs.plan import Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.resume import SCORED_AGAIN, Unchanged, adopt, any_answer, carry_over, sort_log
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.runs.stage import AskAll, Stage, in_daemon_thread
 from vqa_client.task import Task
-from vqa_client.types import Asks, Question, Record
+from vqa_client.types import Asks, Note, Question, Record
 
 Watch = Callable[[], Coroutine[Any, Any, None]]
 """Watches a run beside its workers until it is cancelled."""

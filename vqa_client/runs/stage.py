@@ -19,9 +19,8 @@ from vqa_client.model_config import ModelSettings, Prices
 from vqa_client.progress import Progress
 from vqa_client.reports.names import in_dollars
 from vqa_client.runner import Crew, Prepares
-from vqa_client.runs.plan import Note
 from vqa_client.settings.run import RunSettings
-from vqa_client.types import ANSWERED, Record
+from vqa_client.types import ANSWERED, Note, Record
 
 MILLION = 1e6
 

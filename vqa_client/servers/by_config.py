@@ -1,11 +1,11 @@
 """vLLM and mlx-vlm's server as child processes, started as the model's config says."""
 
 import json
-from collections.abc import Callable
 
 from vqa_client.model_config import ModelSettings, ServeBlock
 from vqa_client.servers.process import Launch, option_words
 from vqa_client.servers.serving import program_path, when_healthy
+from vqa_client.types import Note
 
 USUAL_IMAGES = 999
 """The limit of newer versions of vLLM; without an option, older versions take one image per prompt."""
@@ -13,9 +13,7 @@ TOP_LOGPROBS = 20
 """Without this limit mlx-vlm accepts `top_logprobs` and returns none."""
 
 
-def vllm(
-    model: ModelSettings, *, host: str, port: int, images: int | None, dry_run: bool, note: Callable[[str], None]
-) -> Launch:
+def vllm(model: ModelSettings, *, host: str, port: int, images: int | None, dry_run: bool, note: Note) -> Launch:
     """How to start vLLM; `images` is the largest number of images in a prompt, if it is known.
 
     Raises UsageError if vLLM is not installed.
@@ -45,9 +43,7 @@ def vllm(
     )
 
 
-def mlx(
-    model: ModelSettings, *, host: str, port: int, images: int | None, dry_run: bool, note: Callable[[str], None]
-) -> Launch:
+def mlx(model: ModelSettings, *, host: str, port: int, images: int | None, dry_run: bool, note: Note) -> Launch:
     """How to start mlx-vlm's server, which has no limit on `images` and names a model only by its weights.
 
     Raises UsageError if mlx-vlm is not installed.

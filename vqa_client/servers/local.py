@@ -1,7 +1,6 @@
 """The tiny VLM of serve/tiny_vlm on mlx-vlm's server: a real but tiny model, without a GPU or a download."""
 
 import sys
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 
@@ -9,6 +8,7 @@ from vqa_client.errors import UsageError
 from vqa_client.servers.process import Launch, Server, option_words, python_path
 from vqa_client.servers.serving import free_port, when_healthy
 from vqa_client.shipped import install, shipped
+from vqa_client.types import Note
 
 NAME = "the tiny VLM"
 START_TIMEOUT_S = 120.0
@@ -19,7 +19,7 @@ def missing() -> bool:
     return find_spec("mlx_vlm") is None
 
 
-def launch(*, host: str, port: int, dry_run: bool, note: Callable[[str], None]) -> Launch:
+def launch(*, host: str, port: int, dry_run: bool, note: Note) -> Launch:
     """How to start it; raises UsageError if mlx-vlm is not installed or the source tree is missing."""
     if missing() and not dry_run:
         raise UsageError(f"{NAME} needs mlx-vlm", hint=install("local"))
@@ -32,7 +32,7 @@ def launch(*, host: str, port: int, dry_run: bool, note: Callable[[str], None]) 
     )
 
 
-def start(note: Callable[[str], None]) -> AbstractAsyncContextManager[Server]:
+def start(note: Note) -> AbstractAsyncContextManager[Server]:
     """`async with start(note) as server:` runs it on a free loopback port.
 
     Raises UsageError as `launch()` does, ServerUnusable as `Launch.running()` does.

@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from http import HTTPStatus
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from vqa_client.errors import UsageError
 from vqa_client.images.find import IMAGE_SUFFIXES, page_folders
 from vqa_client.servers.process import Ready
 from vqa_client.shipped import install
+from vqa_client.types import Note
 
 PROBE_S = 0.5
 PROBE_TIMEOUT_S = 2.0
@@ -60,7 +61,7 @@ def free_port() -> int:
         return int(trial.getsockname()[1])
 
 
-def when_healthy(host: str, port: int, *, name: str, note: Callable[[str], None]) -> Ready:
+def when_healthy(host: str, port: int, *, name: str, note: Note) -> Ready:
     """Ready once /health answers; until then `note` gets the server's last line every few seconds."""
     named = _EVERYWHERE.get(host, host)
     origin = httpx2.URL(f"http://[{named}]:{port}" if ":" in named else f"http://{named}:{port}")

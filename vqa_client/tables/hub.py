@@ -7,7 +7,7 @@ import errno
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from vqa_client.errors import DataError, UsageError
 from vqa_client.shipped import importing
 from vqa_client.tables.rows import DATA_ENDINGS
+from vqa_client.types import Note
 
 SCHEME: Final = "hf:/"
 """The beginning of an address that was read as a path, which turns two slashes into one."""
@@ -60,7 +61,7 @@ def address_of(data: Path | None) -> Address | None:
     return Address(match["name"], match["revision"] or "", match["inside"] or "")
 
 
-def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: Callable[[str], None]) -> Fetched:
+def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: Note) -> Fetched:
     """The files of the first form in `globs` that the dataset has; without globs, the data files of the named split.
 
     Raises UsageError if the user has to decide, DataError if the files can't be fetched.

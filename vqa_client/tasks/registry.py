@@ -31,6 +31,7 @@ from vqa_client.tables.pictures import is_address, is_object
 from vqa_client.task import Part, Source, Task
 from vqa_client.tasks.listing import declared, of_runs
 from vqa_client.tasks.own_load import parts_of
+from vqa_client.types import Note
 
 
 class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
@@ -108,7 +109,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     settings: RunSettings
     benchmark: Benchmark
     task: Task
-    notify: Callable[[str], None]
+    notify: Note
     revision: str
     identity: dict[str, Any]
     template: str | None
@@ -167,7 +168,7 @@ class Opened(Struct, frozen=True, kw_only=True):
 
 def open_benchmark(
     settings: RunSettings,
-    notify: Callable[[str], None] = lambda text: None,
+    notify: Note = lambda text: None,
     *,
     template: str | None = None,
     system: str | None = None,
@@ -200,7 +201,7 @@ def open_benchmark(
     )
 
 
-def with_data(settings: RunSettings, notify: Callable[[str], None], revision: str = "") -> tuple[RunSettings, str]:
+def with_data(settings: RunSettings, notify: Note, revision: str = "") -> tuple[RunSettings, str]:
     """Fetch data from the hub or from a store; returns the settings with its paths, and the hub's commit or ""."""
     settings = _with_objects(settings)
     address = address_of(settings.data) if isinstance(settings, BenchmarkSettings) else None

@@ -5,7 +5,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import httpx2
@@ -39,8 +39,7 @@ from vqa_client.client.probing.parameters import (
 )
 from vqa_client.client.url import join, port_of, root_of, without_secrets
 from vqa_client.model_config import ModelSettings
-
-Note = Callable[[str], None]
+from vqa_client.types import Note
 
 
 async def examine(endpoint: Endpoint, model: ModelSettings, *, timeout_s: float, note: Note) -> Checked:

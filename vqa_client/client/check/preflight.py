@@ -1,7 +1,6 @@
 """The check before a run: it refuses a server that sees no images, and keeps the server's fingerprint."""
 
 import asyncio
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -12,6 +11,7 @@ from vqa_client.client.probing.findings import Sight
 from vqa_client.client.probing.identity import TIMEOUT_S, ShortCheck, short_check
 from vqa_client.client.session import Session
 from vqa_client.errors import ServerUnusable
+from vqa_client.types import Note
 
 STABLE = ("kind", "version", "picture_tokens")
 """The fields of a fingerprint that must not change between starts of a run; a weak model's sight may."""
@@ -25,7 +25,7 @@ DOUBTS: dict[Sight, str] = {
 }
 
 
-async def check_before(session: Session, note: Callable[[str], None]) -> Session:
+async def check_before(session: Session, note: Note) -> Session:
     """The session with the server's fingerprint, from a few small requests; sessions with the same routes share them.
 
     Raises ServerUnusable if the server sees no images, because every score would be that of a blind model, or if it
@@ -66,7 +66,7 @@ async def _usual_address_hint(session: Session) -> str:
     return f"{usual.address} answers; " if is_there else ""
 
 
-async def _check_announced(session: Session, note: Callable[[str], None]) -> ShortCheck:
+async def _check_announced(session: Session, note: Note) -> ShortCheck:
     timeout_s = min(TIMEOUT_S, session.model.timeout_s)
     message = f"testing the server (up to {timeout_s:.0f} s per request)"
     late = asyncio.get_running_loop().call_later(LATE_S, note, message)

@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import msgspec
@@ -25,7 +25,7 @@ from vqa_client.errors import ServerUnusable
 from vqa_client.files import FileState
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
-from vqa_client.types import Image
+from vqa_client.types import Image, Note
 
 MOST_IMAGES = 16_384
 """Far more than a server keeps: vLLM's cache of 4 GiB has room for a few hundred pages."""
@@ -117,9 +117,7 @@ class Uploads:
     that were answered.
     """
 
-    def __init__(
-        self, *, known: KnownImages | None, suffix: str, proof: FileProof | None, note: Callable[[str], None]
-    ) -> None:
+    def __init__(self, *, known: KnownImages | None, suffix: str, proof: FileProof | None, note: Note) -> None:
         self.known = known
         self.suffix = suffix
         self.proof = proof
@@ -234,7 +232,7 @@ PROCESSING = ("mm_processor_kwargs", "media_io_kwargs")
 
 
 async def find_uploads(
-    endpoint: Endpoint, model: ModelSettings, settings: RunSettings, note: Callable[[str], None], *, is_away: bool
+    endpoint: Endpoint, model: ModelSettings, settings: RunSettings, note: Note, *, is_away: bool
 ) -> Uploads | None:
     """The ways other than bytes that the settings ask for and this server has; None if there are none."""
     named = settings.image_uuid == "auto" and not is_away and await _knows_names(endpoint, model, note)
@@ -256,7 +254,7 @@ def name_suffix(model: ModelSettings) -> str:
     return "-" + hashlib.sha256(msgspec.json.encode(processing, order="sorted")).hexdigest()[:16]
 
 
-async def _knows_names(endpoint: Endpoint, model: ModelSettings, note: Callable[[str], None]) -> bool:
+async def _knows_names(endpoint: Endpoint, model: ModelSettings, note: Note) -> bool:
     """Whether it refuses an unknown name and sees the image of a known one; else images would be lost."""
     asker = Asker(endpoint, model)
     picture = ProbeImage(png=draw_square("green"), uuid=f"never-sent-{secrets.token_hex(16)}", sent=False)

@@ -19,7 +19,7 @@ from vqa_client.tables.data_file import DataFile, read_index
 from vqa_client.tables.loading import may_repeat
 from vqa_client.task import Loaded, Part, Source
 from vqa_client.tasks.longbench.context_length import BUCKETS, EDGES, buckets
-from vqa_client.types import UNKNOWN, Group, Question
+from vqa_client.types import UNKNOWN, Group, Note, Question
 
 PathLike = str | os.PathLike[str]
 PagesOf = Callable[[str], tuple[str, ...]]
@@ -126,7 +126,7 @@ class PageCounts:
 
         return look
 
-    def report(self, note: Callable[[str], None]) -> None:
+    def report(self, note: Note) -> None:
         """Note for each folder how many documents differ, with one example: fonts may differ, or files are missing."""
         for folder, example in self._examples.items():
             count = self._differing[folder]

@@ -27,7 +27,7 @@ from vqa_client.tasks.vqa2.data import SAMPLE, ImageFolders, Vqa2Files, copy_sam
 from vqa_client.tasks.vqa2 import report
 from vqa_client.tasks.vqa2.report import Setup, combine, model_name
 from vqa_client.tasks.vqa2.data import AnnotationRow, Paired, QuestionRow, askable, kind_of, lost, oddities, pair
-from vqa_client.types import UNKNOWN, Answer, Question
+from vqa_client.types import UNKNOWN, Answer, Note, Question
 
 HEADLINE = "normalised"
 SCORING_VERSION = "2"
@@ -77,7 +77,7 @@ def load(
     num_questions: int | None,
     seed: int = 42,
     limit: int | None = None,
-    note: Callable[[str], None] = lambda _: None,
+    note: Note = lambda _: None,
     finds_images: bool = True,
 ) -> Loaded:
     """Pair questions with annotations, draw `num_questions` of the pairs, and find their images.
@@ -146,7 +146,7 @@ def benchmark(options: Vqa2Settings) -> Benchmark:
 
 
 def combine_reports(
-    settings: Vqa2Settings, reports: Sequence[Report], errors: Mapping[str, Exception], notify: Callable[[str], None]
+    settings: Vqa2Settings, reports: Sequence[Report], errors: Mapping[str, Exception], notify: Note
 ) -> None:
     """Write the report of all models, dated as the first report, where there are several and one has a report."""
     if not reports or len(reports) + len(errors) < 2:
