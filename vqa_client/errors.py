@@ -4,8 +4,9 @@ A failed question is not an error but a record with a status. These errors end a
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ class VqaClientError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+
+
+def did_you_mean(word: str, known: Iterable[str], then: str = "", *, cutoff: float = 0.6) -> str:
+    """A hint: the known word most similar to `word`, if one is, and `then`; `cutoff` is difflib's least ratio."""
+    guess = "".join(f"did you mean {near}?" for near in get_close_matches(word, known, 1, cutoff))
+    return f"{guess} {then}".strip()
 
 
 class UsageError(VqaClientError):

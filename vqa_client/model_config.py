@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from vqa_client.errors import UNDECODABLE, UsageError, unreadable
+from vqa_client.errors import UNDECODABLE, UsageError, did_you_mean, unreadable
 from vqa_client.files import checked_nesting
 from vqa_client.not_json import not_finite
 from vqa_client.shipped import shipped
@@ -144,13 +144,12 @@ def _find(config: str) -> Path:
     named = folder / f"{config}.json"
     if path.name == config and named.is_file():
         return named
-    names = sorted(p.stem for p in folder.glob("*.json"))
-    near = difflib.get_close_matches(config, names)
-    near = [f"{config}.json"] if Path(f"{config}.json").is_file() else near
-    guess = f"did you mean {near[0]}? " if near else ""
     if path.is_dir():
         raise UsageError(f"the config {config} is a folder", hint="give one of its JSON files")
-    raise UsageError(f"there is no config {config!r}", hint=f"{guess}give a JSON file or one of: {', '.join(names)}")
+    names, beside = sorted(p.stem for p in folder.glob("*.json")), f"{config}.json"
+    word, known = (beside, [beside]) if Path(beside).is_file() else (config, names)
+    hint = did_you_mean(word, known, f"give a JSON file or one of: {', '.join(names)}")
+    raise UsageError(f"there is no config {config!r}", hint=hint)
 
 
 _BLOCKS: dict[str, Any] = {"": ModelSettings, "serve": ServeBlock, "prices": Prices}
@@ -165,10 +164,9 @@ def _refuse_unknown(config: Any, block: str, origin: str) -> None:
     unknown = next((key for key in config if key not in known), None) if isinstance(config, dict) else None
     if unknown is None:
         return
-    near = difflib.get_close_matches(unknown, known, cutoff=0.4)
-    guess = f"did you mean {near[0]}? " if near else ""
     key = f"{block}.{unknown}" if block else unknown
-    raise UsageError(f"the config {origin} has an unknown key {key!r}", hint=f"{guess}known keys: {', '.join(known)}")
+    hint = did_you_mean(unknown, known, f"known keys: {', '.join(known)}", cutoff=0.4)
+    raise UsageError(f"the config {origin} has an unknown key {key!r}", hint=hint)
 
 
 def _refuse_quoted_null(config: dict[str, Any], made: Any, block: str, origin: str) -> None:

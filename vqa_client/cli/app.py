@@ -1,7 +1,6 @@
 """The app: how options are spelled, converted and shown in help; and command line errors in plain words."""
 
-from collections.abc import Collection, Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Collection, Sequence
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -22,7 +21,7 @@ from cyclopts import (
 )
 
 from vqa_client.cli.commands import COMMANDS, GROUPS, RESULTS
-from vqa_client.errors import UsageError
+from vqa_client.errors import UsageError, did_you_mean
 from vqa_client.version import __version__
 
 OWN_HELP = ("run", "selftest", "score", "robustness run")
@@ -168,7 +167,7 @@ def usage_error(error: CycloptsError) -> UsageError:
             return _unknown_option(error)
         case CoercionError(token=Token() as token, argument=argument, target_type=kind) if error.msg is None:
             option = token.keyword or (_argument_name(argument) if argument else "an argument")
-            near = _similar_hint(token.value, get_args(kind) if get_origin(kind) is Literal else ())
+            near = did_you_mean(token.value, get_args(kind) if get_origin(kind) is Literal else (), cutoff=_SIMILAR)
             return UsageError(f"{option} is {token.value!r}; it must be {_type_words(kind)}", hint=near)
         case RepeatArgumentError(token=token):
             return UsageError(f"{token.keyword} is given twice")
@@ -191,19 +190,14 @@ def _type_words(kind: Any) -> str:
     return _KINDS.get(kind) or " or ".join(_KINDS.get(member) or _type_words(member) for member in kinds)
 
 
-def _similar_hint(word: str, known: Iterable[str]) -> str:
-    """A hint with the known word that is most similar to `word`, if one is."""
-    near = get_close_matches(word, known, cutoff=_SIMILAR)
-    return f"did you mean {near[0]}?" if near else ""
-
-
 def _unknown_option(error: UnknownOptionError) -> UsageError:
     option = error.token.keyword or error.token.value
     name = option.lstrip("-").replace("-", "_")
     hint = HINTS.get(" ".join((*(error.command_chain or ()), name))) or HINTS.get(name)
     known = (spelling for argument in error.argument_collection if argument.parse for spelling in argument.names)
     return UsageError(
-        f"unknown option {option}", hint=hint or _similar_hint(option, known) or "--help lists all options"
+        f"unknown option {option}",
+        hint=hint or did_you_mean(option, known, cutoff=_SIMILAR) or "--help lists all options",
     )
 
 
@@ -215,7 +209,9 @@ def _unknown_command(error: UnknownCommandError) -> UsageError:
     names = [name for name in error.app if name not in flags]
     commands = [name for name in names if not name.startswith("-")]
     shown = f"{', '.join(commands[:_MOST_COMMANDS])}{', ...' if len(commands) > _MOST_COMMANDS else ''}"
-    return UsageError(f"unknown command {word!r}", hint=_similar_hint(word, error.app) or f"the commands are {shown}")
+    return UsageError(
+        f"unknown command {word!r}", hint=did_you_mean(word, error.app, cutoff=_SIMILAR) or f"the commands are {shown}"
+    )
 
 
 def example_of(command: Sequence[str]) -> str:

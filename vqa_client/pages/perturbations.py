@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from vqa_client.errors import UsageError
+from vqa_client.errors import UsageError, did_you_mean
 from vqa_client.shipped import importing
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ def parse_all(texts: tuple[str, ...]) -> tuple[Perturbation, ...]:
 def _read(text: str, parameter: _Parameter, word: str) -> Value:
     value = parameter.read(word)
     if value is None:
-        near = difflib.get_close_matches(word, parameter.choices, cutoff=0.4) if isinstance(parameter, _Choice) else []
-        hint = f"did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(word, parameter.choices, cutoff=0.4) if isinstance(parameter, _Choice) else ""
         raise UsageError(
             f"--perturbation {text!r}: the {parameter.name} is {word!r}; it must be {parameter.wanted}", hint=hint
         )

@@ -1,6 +1,5 @@
 """Settings of every benchmark command."""
 
-import difflib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from cyclopts import Group, Parameter
 
-from vqa_client.errors import UsageError
+from vqa_client.errors import UsageError, did_you_mean
 from vqa_client.settings.batch import BatchSettings, check_batch
 from vqa_client.settings.divided import check_divided
 from vqa_client.settings.request import RequestOptions
@@ -295,8 +294,6 @@ def retried(words: str) -> frozenset[Status]:
     named = [word.strip() for word in words.split(",") if word.strip()]
     unknown = next((word for word in named if word not in known), None)
     if unknown is not None:
-        near = difflib.get_close_matches(unknown, known)
-        guess = f"did you mean {near[0]}? " if near else ""
-        hint = f"{guess}known are {', '.join(known)}; --fresh asks all again"
+        hint = did_you_mean(unknown, known, f"known are {', '.join(known)}; --fresh asks all again")
         raise UsageError(f"unknown status {unknown!r} in --retry", hint=hint)
     return frozenset().union(*(known[word] for word in named))

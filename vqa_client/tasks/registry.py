@@ -1,6 +1,5 @@
 """Finds a benchmark by its name or by the path of its file, with its settings and its data."""
 
-import difflib
 import hashlib
 import importlib
 import os
@@ -17,7 +16,7 @@ from typing import Any, Final, get_args, get_type_hints
 from msgspec import Struct
 
 from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import DataError, UsageError, did_you_mean
 from vqa_client.own_code import is_ours, place_of, shown, text_of
 from vqa_client.prompt import Prompt
 from vqa_client.reports.names import safe_name
@@ -266,11 +265,12 @@ def find(name: str) -> RegisteredBenchmark:
     if module is not None:
         imported = _import_declaration(name, module)
         return _entry(name, imported, _digest_of(imported))
-    near = difflib.get_close_matches(name, declared())
-    hint = f"did you mean {near[0]}? " if near else ""
+    hint = "`vqa-client list` shows all; a file ends in .py"
     if os.path.exists(name):
-        hint = f"`vqa-client ask {name}` asks your own questions; "
-    raise UsageError(f"there is no benchmark {name!r}", hint=f"{hint}`vqa-client list` shows all; a file ends in .py")
+        hint = f"`vqa-client ask {name}` asks your own questions; {hint}"
+    else:
+        hint = did_you_mean(name, declared(), hint)
+    raise UsageError(f"there is no benchmark {name!r}", hint=hint)
 
 
 def _import_declaration(name: str, module: str) -> ModuleType:

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
-from vqa_client.errors import UsageError
+from vqa_client.errors import UsageError, did_you_mean
 from vqa_client.images.corruptions import formulas, physical
 from vqa_client.scoring.robustness import known_name
 
@@ -142,8 +141,7 @@ def named(name: str) -> Corruption:
     key = known_name(name)
     if key in CORRUPTIONS:
         return CORRUPTIONS[key]
-    nearest = get_close_matches(key, CORRUPTIONS)
-    hint = f"did you mean {nearest[0]}?" if nearest else f"one of {', '.join(CORRUPTIONS)}"
+    hint = did_you_mean(key, CORRUPTIONS) or f"one of {', '.join(CORRUPTIONS)}"
     raise UsageError(f"there is no corruption {name!r}", hint=hint)
 
 
