@@ -102,6 +102,7 @@ class PageIndex:
         self._folder = url_of(folder)
         self._start = os.path.join(self._folder, "")
         self._names = PackedNames(sorted((file.name for file in entries(folder) if is_named_as_image(file)), key=_nfc))
+        self._next = 0  # documents mostly come in the order of their pages' names: a search takes 20 names
         self.missing: dict[str, tuple[int, ...]] = {}
 
     @property
@@ -115,7 +116,9 @@ class PageIndex:
         Raises `DataError` if two files are the same page.
         """
         owner = _nfc(document_id)
-        pages = _pages_of(owner, names_behind(self._names, owner)) if owner else []
+        behind = list(names_behind(self._names, owner, self._next)) if owner else []
+        self._next = behind[-1][0] + 1 if behind else self._next
+        pages = _pages_of(owner, [name for _, name in behind])
         for (numbers, name), (next_numbers, next_name) in pairwise(pages):
             if numbers == next_numbers:
                 raise DataError(
@@ -127,15 +130,22 @@ class PageIndex:
         return tuple([self._start + name for _, name in pages])
 
 
-def names_behind(names: Sequence[str] | PackedNames, start: str) -> Iterator[str]:
-    """Select, from names sorted by their NFC, those that begin with `start` (in NFC) and then "-", "." or "_"."""
-    at = 0
-    for begins in ((start + "-", start + "."), (start + "_",)):  # names of other documents may be between these two
-        if at < len(names) and _nfc(names[at]) < begins[0]:  # mostly not the second time: a search takes 20 names
-            at = bisect_left(names, begins[0], at, key=_nfc)
-        while at < len(names) and _nfc(names[at]).startswith(begins):
-            yield names[at]
+def names_behind(names: Sequence[str] | PackedNames, start: str, near: int = 0) -> Iterator[tuple[int, str]]:
+    """Select, from names sorted by their NFC, those that begin with `start` (in NFC) and then "-", "." or "_".
+
+    Each name has its place among the names before it. The search begins at the place `near` if no such name is before.
+    """
+    behind = (start + "-", start + ".", start + "_")  # names of other documents may be between the last two
+    at = near if near and _nfc(names[near - 1]) < behind[0] else 0
+    while at < len(names):
+        key = _nfc(name := names[at])
+        if key.startswith(behind):
+            yield at, name
             at += 1
+        elif key < behind[2]:
+            at = bisect_left(names, behind[0] if key < behind[0] else behind[2], at, key=_nfc)
+        else:
+            return
 
 
 def _pages_of(owner: str, names: Iterable[str]) -> list[Page]:
