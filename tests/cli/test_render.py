@@ -102,7 +102,7 @@ def test_characters_that_no_font_has_are_named_in_one_line(
     assert line.startswith("15 characters in no font, drawn as \ufffd: 中 U+4E2D (2), ")
     assert " U+F000A (1) and 2 more (" in line
     assert "U+F0000 (1)" in line
-    assert "pip install 'vqa-client[cjk]'" in line
+    assert "pip install 'vqa-client[cjk]' has Chinese, Japanese and Korean)" in line
 
 
 @pytest.mark.parametrize(

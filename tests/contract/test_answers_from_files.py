@@ -282,5 +282,6 @@ def test_the_command_takes_the_benchmarks_own_data_options(
     assert "--circular says what is asked" in capsys.readouterr().err
     assert run_command(["score", "--task", "mc", "--help"]) == 0
     shown = capsys.readouterr().out
+    assert "Usage: vqa-client score --task mc " in shown
     assert "--data_json" in shown
     assert "--base_url" not in shown

@@ -129,6 +129,7 @@ async def test_a_run_between_two_shards_is_not_taken_for_ended(
         for place in (tmp_path, tmp_path / "clean_mc_eval.json"):
             code, said = await ctl(capsys, str(place), "--stop")
             assert (code, "its command begins, is between two shards, or merges" in said) == (2, True), said
+            assert "hint: give the order again in a moment" in said
     assert "no run is asking questions" in (await ctl(capsys, str(tmp_path)))[1]
 
 

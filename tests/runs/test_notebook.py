@@ -13,6 +13,8 @@ from tests.runs.sample import Sample
 
 def test_tab_completion_shows_public_names_and_help_describes_each_option() -> None:
     assert dir(vqa_client) == sorted(vqa_client.__all__)
+    with pytest.raises(AttributeError, match=r"^module 'vqa_client' has no attribute 'McSetings'$"):
+        vqa_client.McSetings  # noqa: B018
     shown = pydoc.render_doc(vqa_client.McSettings, renderer=pydoc.plaintext)
     assert "Annotated" not in shown.partition("Method resolution order")[0]
     assert "max_workers: Requests in flight at once." in shown

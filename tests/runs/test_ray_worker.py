@@ -125,6 +125,14 @@ async def test_a_cluster_that_does_not_start_ends_the_run_with_rays_error(
     assert caught.value.hint == "`ray start` on this machine makes it a node; --ray local starts a cluster here"
 
 
+async def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    settings = Questions(tmp_path, 2).settings("http://127.0.0.1:9/v1", ray="local", shards=2)
+    with pytest.raises(UsageError, match=r"^--ray needs ray$") as caught:
+        await on_ray([settings], LiveCounts(), asyncio.Event())
+    assert "vqa-client[ray]" in caught.value.hint
+
+
 class RayError(Exception):
     """Replaces Ray's base class of errors."""
 

@@ -218,7 +218,7 @@ BatchStep = Literal["write", "read", "status", "cancel"]
 def __getattr__(name: str) -> Callable[..., int | None]:
     """A command by its name: a function that imports the command's module only when it is called."""
     if name not in COMMANDS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(name)
     (module, place), _, _, first, _ = COMMANDS[name]
     function = "list_benchmarks" if name == "list" else name.split()[-1].replace("-", "_")
     if not place:
