@@ -42,7 +42,7 @@ from vqa_client.settings.score import ScoreExplanationsSettings
 from vqa_client.tasks.explain import EXPLAIN_TASKS, dataset_of
 from vqa_client.tasks.explain.dataset import FREE, find_file, read_questions
 from vqa_client.tasks.explain.report import export_captions, judge_explanations
-from vqa_client.types import ANSWERED, Question, Record
+from vqa_client.types import ANSWERED, Question, Record, without_none
 
 _NO_CAPTIONS = "annotations of explanations have image_id and caption; an NLE file has explanation"
 _OURS = re.compile(rf"({'|'.join(EXPLAIN_TASKS)})_(train|val|test)_eval((?:-[a-z0-9]+)*)[._]")
@@ -236,8 +236,7 @@ def _scores(metrics: Sequence[Metric], prediction: Prediction, question: Questio
     text = prediction.text or "" if prediction.status in ANSWERED else ""
     gold = (question.extra[name] for name in ("gold", "gold_text") if name in question.extra)
     right = bool(text) and any(same(text, reference) for reference in gold)
-    others = {metric.name: metric.score(text, question) for metric in metrics}
-    return {ACCURACY: float(right)} | {name: score for name, score in others.items() if score is not None}
+    return {ACCURACY: float(right)} | without_none({metric.name: metric.score(text, question) for metric in metrics})
 
 
 def _score(predictions: Predictions, references: References) -> tuple[ExplanationReport, list[tuple[Question, Record]]]:

@@ -23,6 +23,7 @@ from vqa_client.files import natural_key, replacing
 from vqa_client.html.page import OURS, rendered
 from vqa_client.reports.log_reader import WAY_OUT, file_beside, find_logs
 from vqa_client.reports.logged_run import SEEN, LoggedRun, read_run, variant_words
+from vqa_client.reports.names import one_line
 from vqa_client.scoring.paired import Difference, difference, holm
 from vqa_client.settings.run import entry_title
 
@@ -230,7 +231,7 @@ def _rank(cells: dict[str, Cell], sides: Mapping[str, Side]) -> tuple[dict[str, 
         try:
             matched = match(sides[usual], sides[label])
         except (IdentityError, DataError) as error:
-            apart[label] = " ".join(str(error).split())
+            apart[label] = one_line(str(error))
             notes.append(f"{label} is not comparable with {usual}: {apart[label]}")
             continue
         for note in warnings(sides[usual], sides[label], matched):

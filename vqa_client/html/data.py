@@ -18,7 +18,7 @@ from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview, field_value, in_order
 from vqa_client.scoring.choices.circular import choices_in
-from vqa_client.types import ANSWERED, Record, SentImage
+from vqa_client.types import ANSWERED, Record, SentImage, without_none
 
 DEPTH = "needle_depth"
 """A group that only questions about needles have."""
@@ -180,9 +180,8 @@ def _request(run: LoggedRun) -> dict[str, Any] | None:
     url = server.get("base_url") if isinstance(server, dict) else None
     if not isinstance(url, str) or not model:
         return None
-    sent = {name: model.get(name) for name in ("max_tokens", "temperature", "presence_penalty")}
-    extra = model.get("extra_body")
-    body = {"model": run.facts.model, **{name: value for name, value in sent.items() if value is not None}}
+    sent = without_none({name: model.get(name) for name in ("max_tokens", "temperature", "presence_penalty")})
+    extra, body = model.get("extra_body"), {"model": run.facts.model, **sent}
     return {
         "url": f"{url.partition(', ')[0].rstrip('/')}/chat/completions",
         "body": body | (extra if isinstance(extra, dict) else {}),

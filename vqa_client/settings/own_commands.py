@@ -12,6 +12,7 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.declared import ChoiceOptions
 from vqa_client.settings.run import DATA, IMAGES, RUN, SERVER, ConfiguredSettings, OneModelSettings
 from vqa_client.settings.validation import ABOVE_0, AtLeast, CsvSafe, Formerly, Several, Switch, with_former_names
+from vqa_client.types import without_none
 
 _Blacklist = Annotated[Path | None, DATA, Parameter(help="A file of ids that are left out, one per line.")]
 _TextOnly = Annotated[Switch, DATA, Parameter(help="Send each document's text in the prompt and no images.")]
@@ -144,6 +145,9 @@ def _refuse_same_names(configs: Sequence[str]) -> None:
             raise UsageError(f"--model names {name!r} twice", hint="name each once; configs of one name need another")
 
 
+ExplainTask = Literal["vqax", "actx", "esnlive", "vcr"]
+Split = Literal["train", "val", "test"]
+VcrMode = Literal["free", "q2a", "qa2r", "q2ar"]
 N_SAMPLES = 10
 _ALL = ("none", "null", "all")
 """Words of --n_samples for all samples."""
@@ -166,9 +170,9 @@ _SAMPLES = Parameter(converter=lambda kind, tokens: _number_of_samples(tokens[0]
 class ExplainSettings(ConfiguredSettings):
     """Settings of `vqa-client explain`: answers with an explanation, `<answer> because <explanation>`."""
 
-    task: Annotated[Literal["vqax", "actx", "esnlive", "vcr"], DATA] = "vqax"
+    task: Annotated[ExplainTask, DATA] = "vqax"
     """VQA-X, ACT-X, e-SNLI-VE or VCR."""
-    split: Annotated[Literal["train", "val", "test"], DATA] = "val"
+    split: Annotated[Split, DATA] = "val"
     """ACT-X and e-SNLI-VE have no val and use test."""
     n_samples: Annotated[int | None, DATA, _SAMPLES] = N_SAMPLES
     """Ask the first N samples with an image; None or all: every one."""
@@ -180,7 +184,7 @@ class ExplainSettings(ConfiguredSettings):
     """Stop if an image is missing. Default: count and report them."""
     prompt_mode: Annotated[Literal["zero", "1shot", "3shot"] | None, DATA] = None
     """Examples in the prompt. Default: 3shot for e-SNLI-VE, zero for the others."""
-    vcr_mode: Annotated[Literal["free", "q2a", "qa2r", "q2ar"], DATA] = "free"
+    vcr_mode: Annotated[VcrMode, DATA] = "free"
     """VCR in words, or by letter: the answer's, the rationale's, or both in one reply."""
     parser: Annotated[
         Literal["robust", "published", "published_latest"],
@@ -239,4 +243,4 @@ class ExplainSettings(ConfiguredSettings):
             "image_format": self.image_format,
             "image_quality": quality,
         }
-        return {name: value for name, value in options.items() if value is not None}
+        return without_none(options)

@@ -26,6 +26,7 @@ DRY = Parameter(group=Group("Dry run", sort_key=7))
 MOST_REPEATS = 10_000
 """Repeats of a question; a larger number is a typing error."""
 DEFAULT_BASE_URL = "http://localhost:8000/v1"
+Engine = Literal["direct", "httpx2", "openai"]
 
 
 def _key_from_environment() -> str | None:
@@ -64,7 +65,7 @@ class RunSettings(RequestOptions, BatchSettings):
     Default: the config's, else 600."""
     wait_for_server: Annotated[float, AtLeast(0), SERVER] = 30.0
     """Seconds to wait for a server that is starting, or that went away."""
-    engine: Annotated[Literal["direct", "httpx2", "openai"], SERVER] = "direct"
+    engine: Annotated[Engine, SERVER] = "direct"
     """HTTP client: built-in; httpx2 (used automatically with a proxy); openai: the SDK's, which signs for Azure and
     Bedrock by their own logins (needs the extra openai)."""
     check: Annotated[bool, SERVER, Parameter(show_default=False)] = field(default_factory=_checked_by_default)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
+from vqa_client.settings.own_commands import ExplainTask, Split, VcrMode
 from vqa_client.settings.run import DATA, ConfiguredSettings, OneModelSettings, RunSettings
 from vqa_client.settings.validation import CheckedSettings, Several, Switch, check, option_helps
 
@@ -90,9 +91,6 @@ class AnswersSettings(CheckedSettings):
     """Print the summaries as JSON to standard output."""
 
 
-TaskName = Literal["vqax", "actx", "esnlive", "vcr"]
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoreExplanationsSettings(CheckedSettings):
     """Settings of `vqa-client score-explanations`: explanations in a file against human ones in another."""
@@ -102,13 +100,13 @@ class ScoreExplanationsSettings(CheckedSettings):
     "caption"}]."""
     references: Annotated[Path | None, DATA, Parameter(alias="-r")] = None
     """An NLE file or COCO caption annotations. Default: the NLE file of --task and --split below --data."""
-    task: Annotated[TaskName | None, DATA] = None
+    task: Annotated[ExplainTask | None, DATA] = None
     """Default: as the files' names say, vqax_val_eval.csv and the like."""
-    split: Annotated[Literal["train", "val", "test"] | None, DATA] = None
+    split: Annotated[Split | None, DATA] = None
     """Default: as the predictions' name says."""
     data_root: Annotated[Path, DATA, Parameter(name=("--data", "-d", "--data_root"))] = Path(".")
     """Folder with nle_data/."""
-    vcr_mode: Annotated[Literal["free", "q2a", "qa2r", "q2ar"] | None, DATA] = None
+    vcr_mode: Annotated[VcrMode | None, DATA] = None
     """What VCR was asked for. Default: as the predictions' name says, else free."""
     captions: Annotated[Literal["full", "exp"] | None, DATA] = None
     """full: captions read "answer because explanation"; exp: they are explanations. Default: as their name says, else

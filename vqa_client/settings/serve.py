@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings, RunSettings
+from vqa_client.settings.run import DEFAULT_BASE_URL, Engine, OneModelSettings, RunSettings
 from vqa_client.settings.validation import ABOVE_0, AtLeast, CheckedSettings, Several, Switch
 
 ServerName = Literal["vllm", "mlx", "local", "reader"]
@@ -64,7 +64,7 @@ class CheckSettings(CheckedSettings):
     """Seconds that one request may take."""
     wait_for_server: Annotated[float, AtLeast(0)] = 10.0
     """Seconds to wait for a server that is starting."""
-    engine: Literal["direct", "httpx2", "openai"] = "direct"
+    engine: Engine = "direct"
     """HTTP client, as of a run; openai signs for Azure and Bedrock (needs the extra openai)."""
     ca_bundle: Path | None = None
     """A PEM file of certificate authorities to trust."""

@@ -232,9 +232,8 @@ def judge(explanations: Iterable[Explanation], tools: Tools) -> ScoredExplanatio
     """
     by_id = {explanation.id: explanation for explanation in explanations}
     scores = _scores(by_id, tools)
-    task_scores = [explanation.task_score for explanation in by_id.values() if explanation.task_score is not None]
-    mean = sum(task_scores) / len(task_scores) if task_scores else None
-    return ScoredExplanations(scores=scores, evil=evil(scores, task_score=mean))
+    task_score = coco.mean([explanation.task_score for explanation in by_id.values()])
+    return ScoredExplanations(scores=scores, evil=evil(scores, task_score=task_score))
 
 
 def described(judged: ScoredExplanations) -> dict[str, Any]:
