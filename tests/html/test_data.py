@@ -105,12 +105,15 @@ def test_a_repeated_text_is_in_the_block_once(tmp_path: Path) -> None:
 
 
 def test_a_reply_of_a_megabyte_is_shown_by_both_ends(tmp_path: Path) -> None:
-    raw, block = block_of(tmp_path, [record(output="a" + "x" * 1_000_000 + "z")])
-    (shown,) = texts(block, "output")
+    outputs = ["a" + "x" * 1_000_000 + "z", "b" * 60_001, "b" * 60_000]
+    raw, block = block_of(tmp_path, [record(number, output=output) for number, output in enumerate(outputs)])
+    shown, cut, whole = texts(block, "output")
     assert shown[0] == "a"
     assert shown[-1] == "z"
     assert "940,002 characters left out" in shown
-    assert len(raw) < 2 * LONGEST_TEXT
+    assert "1 character left out" in cut
+    assert whole == outputs[2]
+    assert len(raw) < 4 * LONGEST_TEXT
 
 
 @given(st.lists(st.integers(0, 5_000), max_size=60), st.integers(0, 100_000))

@@ -143,6 +143,7 @@ async def test_the_first_bad_page_is_the_one_that_is_named(tmp_path: Path) -> No
         ("x" * 5000, "can't be read: File name too long", AGAIN),
         ("page.html.png", "is an HTML page", "fetch the image again: the server sent a page in its place"),
         ("huge.png", f"has {MAX_FILE_BYTES + 1} bytes; at most {MAX_FILE_BYTES} are read", ""),
+        ("a.pdf#3", "'3' is not a page, such as 3@144", "mend the image in the data file"),
     ],
 )
 async def test_what_cant_be_read_is_a_bad_image_with_path_and_reason(
@@ -150,6 +151,7 @@ async def test_what_cant_be_read_is_a_bad_image_with_path_and_reason(
 ) -> None:
     (tmp_path / "dir.png").mkdir()
     written(tmp_path, "file", b"")
+    written(tmp_path, "a.pdf", b"%PDF-1.7\n")
     written(tmp_path, "page.html.png", b"<!doctype html><html></html>")
     (tmp_path / "dangling.png").symlink_to(tmp_path / "nothing")
     os.mkfifo(tmp_path / "pipe.png")

@@ -14,7 +14,7 @@ from tests.judge.judged import Run, material, on_judgements
 from vqa_client.aggregates import Estimate
 from vqa_client.cli.judge import _sections
 from vqa_client.cli.tables import as_text
-from vqa_client.judge.kinds import fence_number, prompt_for
+from vqa_client.judge.kinds import fence_number, prompt_for, read
 from vqa_client.reports.judged import FormMeans
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
@@ -23,7 +23,7 @@ from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.readings import label_in, verdict_in
 from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.statistics import Interval, Mean
-from vqa_client.types import Completion, Question
+from vqa_client.types import Answer, Completion, Question
 
 LABELS = ("correct", "incorrect", "unclear")
 ASKED = Question(id="q", text="What is the capital?", references=("city 1",))
@@ -59,6 +59,11 @@ def test_a_verdict_that_the_token_limit_may_have_cut_does_not_count() -> None:
     assert verdict_in(reply_from(cut)) is None
     whole = Completion(text="VERDICT: 1\nBecause", finish_reason="length")
     assert verdict_in(reply_from(whole)) == "1"
+
+
+def test_a_judge_that_declines_has_refused() -> None:
+    reply = reply_from(Completion(text="I'm sorry, but I can't assist with that.", finish_reason="stop"))
+    assert read(reply, ASKED, "correct") == Answer(status="refused", rule="refusal")
 
 
 def test_there_are_more_than_a_hundred_injections() -> None:

@@ -57,6 +57,7 @@ FILES = {
     "cut/images/a.png": "",
     "cut/metadata.json": "[",
     "stuck/a_page_001.png/inner": "",
+    "blocked/adv_binary/images/a_page_001.png/inner": "",
     "file": "",
 }
 
@@ -169,6 +170,11 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         lambda: perturbed("clean", "taken"),
         "taken/adv_binary/images/a_page_001.png is there already, and this command hasn't made it",
         "move its folder away, or choose another --output",
+    ),
+    (
+        lambda: perturbed("clean", "blocked"),
+        "can't read blocked/adv_binary/images/a_page_001.png: Is a directory",
+        "choose another --output",
     ),
     (lambda: perturbed("clean", "file"), "can't write in file/adv_binary: Not a directory", "choose another --output"),
     (lambda: parse("sharpen"), "--perturbation 'sharpen' is unknown", f"it may be {HELP}"),

@@ -70,10 +70,10 @@ def only_run(settings: JudgeSettings) -> JudgeSettings:
     return replace(settings, results=logs[0])
 
 
-def for_people(settings: JudgeSettings, sheet: Path | None = None) -> JudgeSettings:
+def for_people(settings: JudgeSettings, sheet: Path | None) -> JudgeSettings:
     """The settings with the kind of judgement that people give, and the scale of their grades.
 
-    By default a sheet says whether it is grades; otherwise the run's judges do, if all are of one kind.
+    By default a sheet says whether it is grades; without a sheet the run's judges do, if all are of one kind.
     """
     graded = bool(scales_of(read_sheet(sheet))) if sheet else None
     kinds: list[JudgeKind] = [kind for kind in _BY_PEOPLE if judges_beside(settings.results, kind)]

@@ -34,7 +34,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     replies: tuple[str, ...]
 
 
-def variant_of(judged: str, order: str = "", number: int = 1) -> str:
+def variant_of(judged: str, order: str, number: int = 1) -> str:
     """The variant of a verdict: that of the judged reply, its place in a pair, and the number of the repeat."""
     return "/".join(filter(None, (judged, order, f"verdict/{number}" if number > 1 else "")))
 

@@ -206,7 +206,7 @@ def _drawn_score(scored: Scored) -> tuple[float, float]:
 
 
 def _expected_score(scored: Scored) -> tuple[float, float]:
-    return (scored.score if _is_read(scored) else 1 / max(1, len(scored.question.choices))), 1
+    return (scored.score if _is_read(scored) else 1 / len(scored.question.choices)), 1
 
 
 def _is_read(scored: Scored) -> bool:
