@@ -111,6 +111,7 @@ def test_forms_of_pages_are_compared_in_the_order_in_which_they_were_asked_for(t
     assert [(one.label, one.share) for one in of.lead] == [("pages evidence", 1.0), ("pages all", 0.0)]
     assert gap.difference is not None
     assert (gap.label, gap.before, gap.after, gap.difference.value) == ("all less evidence", 1.0, 0.0, -1.0)
+    assert gap.link == ""
 
 
 def test_corruptions_are_listed_by_their_drop(tmp_path: Path) -> None:
