@@ -328,6 +328,7 @@ def test_the_detected_columns_make_a_benchmark_file_with_the_same_run(
         ("question,choices,answer\nWhich?,a;b,a\n", ["--choices_separator", ";"], "choices_of(row.choices, ';')"),
         ("question,subject,answer\nWhich?,art,red\nWhat?,law,red\n", [], "groups={'subject': str(row.group_0)}"),
         ("question,doc_id,answer\nWhich?,d,red\n", [], "cluster=str(row.document)"),
+        ("doc_id,image,answer\nd,1.png,red\n", ["--prompt", "What is it?"], 'text="",'),
     ],
 )
 def test_a_written_benchmark_file_reads_the_detected_columns(
@@ -367,10 +368,7 @@ def test_a_dry_run_shows_the_first_questions(tmp_path: Path, capsys: pytest.Capt
 
 def test_tables_of_a_run_have_the_columns_of_the_users_file(tmp_path: Path, fault_server: StartsServers) -> None:
     path = tmp_path / "rows.jsonl"
-    rows = [
-        {"question": f"[[q{number}]] What?", "answer": "x", "shop": f"s{number}", "tags": ["é", number]}
-        for number in range(3)
-    ]
+    rows = [{"question": f"[[q{n}]] What?", "answer": "x", "shop": f"s{n}", "tags": ["é", n]} for n in range(3)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert ask(path, fault_server("x").base_url) == 0
     assert run_command(["report", str(tmp_path / "out"), "--csv", "--jsonl", "--parquet"]) == 0

@@ -26,7 +26,7 @@ from vqa_client.runs.dry_run import dry_run
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.tables.data_file import _read_index
-from vqa_client.tables.inside import MOST_OPEN, open_table, opened_table
+from vqa_client.tables.inside import MOST_OPEN, image_at_once, open_table, opened_table
 
 __all__ = ["fault_process", "fault_server"]
 
@@ -224,6 +224,7 @@ def test_an_image_that_is_next_is_near_once_its_batch_was_read_ahead(
     parquet.write_table(pa.table({"image": [b"1", b"2", b"3", b"4", b"5", b"6"]}), tmp_path / "rows.parquet")
     table = open_table(tmp_path / "rows.parquet")
     assert not table.is_near("0:image")
+    assert image_at_once(str(tmp_path / "rows.parquet"), "0:image") is None
     table.image("0:image")
     assert table.is_near("1:image")
     assert not table.is_near("2:image")
