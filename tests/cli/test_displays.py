@@ -333,6 +333,8 @@ def test_questions_without_known_answers_have_no_accuracy() -> None:
     tally.asking()
     tally.finished(Record(question_id="1", status="ok", output="a dog"))
     assert "accuracy" not in tally.line()
+    tally.earlier("ok", 1.0)
+    assert "accuracy 100.0 %" in tally.line()
 
 
 STANDING = Standing(

@@ -304,7 +304,8 @@ def test_the_detected_columns_make_a_benchmark_file_with_the_same_run(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, file = as_csv(tmp_path), tmp_path / "mine.py"
-    assert run_command(["ask", str(path), "--to", str(file)]) == 0
+    assert run_command(["ask", str(path), "--images", str(path.parent), "--to", str(file)]) == 0
+    assert f"run mine.py --data {path} --images {path.parent} -o results" in file.read_text()
     assert run_command(["selftest", str(file), "--data", str(path)]) == 0
     server = fault_server(oracle(REPLIES))
     assert ask(path, server.base_url) == 0

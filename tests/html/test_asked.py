@@ -1,5 +1,6 @@
 """The figures of a run's options lead its page."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,13 @@ def test_the_difference_that_images_make_is_paired(tmp_path: Path) -> None:
         ("of the questions right with images, also right without", 0.25),
         ("the same answer both ways", 1.0),
     ]
-    assert "+75.0" in said(html_of(tmp_path / "page", records))
+    page = html_of(tmp_path / "page", records)
+    [drawn, *_] = re.findall(
+        r'viewBox="-100 0 200[^¶]*?"reach" x1="([^"]+)" x2="([^"]+)"[^¶]*?"mean" x1="([^"]+)"', page
+    )
+    assert "+75.0" in said(page)
+    gap = of.gaps[0].difference
+    assert drawn == tuple(f"{100 * share:.2f}" for share in (gap.low, gap.high, gap.value))
 
 
 def test_repeats_give_pass_at_k(tmp_path: Path) -> None:

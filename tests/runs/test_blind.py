@@ -14,6 +14,7 @@ from tests.faults.questions import Questions, niah_settings
 from tests.runs.test_explain_runs import photographs
 from tests.runs.vqa2_split import Split
 from vqa_client.cli.main import run_command
+from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import arun
@@ -34,7 +35,9 @@ async def test_every_question_is_asked_with_and_without_images_with_the_same_pro
 ) -> None:
     of = Questions(tmp_path, 4, pages=2)
     server = fault_server(seeing(of, frozenset({"q0"})))
-    [done] = await arun(of.settings(server.base_url, blind=True))
+    progress = LiveCounts()
+    [done] = await arun(of.settings(server.base_url, blind=True), progress=progress)
+    assert "accuracy over all variants 62.5 %" in progress.line()
     assert sorted(len(chat.images) for chat in server.chats) == [0] * 4 + [2] * 4
     assert len({chat.prompt for chat in server.chats}) == 4
     found = json.loads((of.output / "clean_mc_eval_blind.json").read_text())

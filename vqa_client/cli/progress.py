@@ -17,7 +17,7 @@ from vqa_client.reports.names import duration
 from vqa_client.types import Record, Status
 
 RATE_WINDOW_S = 10.0
-_SUMS = ("total", "done", "in_flight", "tokens", "score_sum")
+_SUMS = ("total", "done", "in_flight", "tokens", "scored", "score_sum")
 
 
 class LiveCounts(Progress):
@@ -36,6 +36,7 @@ class LiveCounts(Progress):
         self.served = ""
         self.measure = ""
         self._measure = "accuracy"
+        self.scored = 0
         self.score_sum = 0.0
         self.faults: Counter[str] = Counter()
         self._marks: list[tuple[float, int, int]] = [(time.monotonic(), 0, 0)]
@@ -45,7 +46,7 @@ class LiveCounts(Progress):
         self._reset(title, total)
 
     def measuring(self, measure: str) -> None:
-        self._measure = "accuracy" if measure.startswith("accuracy") else measure
+        self._measure = measure
 
     def earlier(self, status: Status, score: float) -> None:
         self._count(status, score)
@@ -99,6 +100,7 @@ class LiveCounts(Progress):
         self.done += 1
         if score == score:  # not NaN: questions without a known answer have no accuracy
             self.measure = self._measure
+            self.scored += 1
             self.score_sum += score
         if status != "ok":
             self.faults[status] += 1
@@ -116,7 +118,7 @@ class LiveCounts(Progress):
             if rate and self.total - self.done > rate:
                 parts.append(f"{duration((self.total - self.done) / rate)} left")
         if self.measure:
-            parts.append(f"{self.measure} {100 * self.score_sum / self.done:.1f} %")
+            parts.append(f"{self.measure} {100 * self.score_sum / self.scored:.1f} %")
         if tokens_rate:
             parts.append(f"{tokens_rate:.0f} tokens/s")
         if self.in_flight:

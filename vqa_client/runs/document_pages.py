@@ -60,9 +60,10 @@ def vary_pages(plan: Plan, settings: PageOptions) -> Plan:
                 yield replace(question, variant=form, images=choose(numbers[question.id], question))
 
     asked = ",".join(choosers)
-    return varied(
+    of_forms = varied(
         plan, "pages", forms, count=len(choosers) * plan.loaded.count, write=write_page_forms, asked=f"pages {asked}"
     )
+    return replace(of_forms, is_mixed=True)
 
 
 def _with_chosen_pages(questions: Iterable[Question], choose: Choose) -> Iterator[Question]:

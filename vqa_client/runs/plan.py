@@ -47,6 +47,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     corruptions, the form of the pages, the shard. `identity` is what decides what is sent, apart from the model and the
     image settings. `described` has fields that only the run file shows: the corruptions and the shard. The `gate`
     questions are asked first, into the same log, by a plan that `is_gate`. All parts of the data share `opened`.
+    `is_mixed` says that the questions are asked in forms whose common accuracy no report has.
     """
 
     opened: Opened
@@ -65,11 +66,19 @@ class Plan(Struct, frozen=True, kw_only=True):
     missing_pages: Mapping[str, tuple[int, ...]] = {}
     gate: Loaded | None = None
     is_gate: bool = False
+    is_mixed: bool = False
 
     @property
     def title(self) -> str:
         name = entry_title(self.task.name, self.opened.settings.entry, self.folder)
         return f"{name} · {self.shown}" if self.shown else name
+
+    @property
+    def live_measure(self) -> str:
+        """The name of the accuracy so far."""
+        measure = self.task.description.measure
+        measure = "accuracy" if measure.startswith("accuracy") else measure
+        return f"{measure} over all variants" if self.is_mixed else measure
 
     @property
     def gates(self) -> "tuple[Plan, ...]":

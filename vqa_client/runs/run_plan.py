@@ -64,7 +64,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
         if adopted:
             file.write(paths.run)
         stage.progress.begin(" · ".join(filter(None, (plan.title, stage.shown_model))), plan.loaded.count)
-        stage.progress.measuring(plan.task.description.measure)
+        stage.progress.measuring(plan.live_measure)
         start = _Start(plan, stage, log, file, session)
         try:
             await start.ask(*await start.still_to_ask(before))

@@ -87,7 +87,8 @@ def ask_blind(plan: Plan, settings: RunSettings) -> Plan:
             yield replace(question, variant=BLIND, images=())
 
     report = partial(write_blind, comparable=plan.task.description.compares_answers)
-    return varied(plan, BLIND, forms, count=2 * plan.loaded.count, write=report, asked=BLIND)
+    of_both = varied(plan, BLIND, forms, count=2 * plan.loaded.count, write=report, asked=BLIND)
+    return replace(of_both, is_mixed=True)
 
 
 @per_plan
@@ -168,7 +169,8 @@ def corrupt_images(plan: Plan, settings: RunSettings) -> Plan:
         write=partial(write, **constants, published_files=run.published_files),
         **constants,
     )
-    return replace(of_all, shown=_variants_text(variants), described={**plan.described, CORRUPTED: asdict(run)})
+    described = {**plan.described, CORRUPTED: asdict(run)}
+    return replace(of_all, shown=_variants_text(variants), described=described, is_mixed=len(variants) > 1)
 
 
 def _variants(run: RobustnessRun) -> tuple[tuple[str, int], ...]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from vqa_client.scoring.strict.containment import contains_strict
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.settings.declared import AskSettings
 from vqa_client.tables.loading import digest
+from vqa_client.tables.pictures import url_of
 from vqa_client.tasks.ask.rows import ImageFolder, state_of
 from vqa_client.tasks.ask.survey import PartQuestions, Survey, survey
 from vqa_client.tasks.ask.values import LABELS
@@ -223,7 +225,7 @@ def _parts(options: AskSettings, of: Survey, source: Source) -> list[Part]:
 
 _HEAD = '''"""{name}: questions of {files}.
 
-Written by `vqa-client ask {data} --to {file}`. Run it: vqa-client run {file} --data {data} -o results
+Written by `vqa-client ask {data} --to {file}`. Run it: vqa-client run {file} --data {given} -o results
 """
 
 from typing import Any
@@ -312,7 +314,8 @@ def _module_text(settings: AskSettings, of: Survey, path: Path, data: str) -> st
         name=path.stem,
         declared="BENCHMARK",
         files=", ".join(files[:3]),
-        data=data,
+        data=quote(data),
+        given=f"{quote(data)} --images {quote(url_of(settings.images))}" if settings.images else quote(data),
         file=path.name,
         columns="Columns, " if any("Columns(" in column for column in columns.values()) else "",
         metrics="CHOICE" if is_choice else "OPEN",
