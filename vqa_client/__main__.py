@@ -1,7 +1,6 @@
 """`python -m vqa_client`, and where the program `vqa-client` begins."""
 
 import _signal as signals  # type: ignore[import-not-found]  # `signal` itself takes milliseconds to import
-import sys
 
 
 def entry() -> None:
@@ -9,19 +8,11 @@ def entry() -> None:
     raises_interrupt = signals.getsignal(signals.SIGINT) is signals.default_int_handler
     if raises_interrupt:
         signals.signal(signals.SIGINT, signals.SIG_DFL)
-    from contextlib import nullcontext
-
-    from vqa_client.cli.help_pages import page_of
-
-    page = page_of(sys.argv[1:])
-    if page is not None and page.show():
-        return
     from vqa_client.cli.main import main
 
     if raises_interrupt:
         signals.signal(signals.SIGINT, signals.default_int_handler)
-    with page.keeping() if page else nullcontext():
-        main()
+    main()
 
 
 if __name__ == "__main__":

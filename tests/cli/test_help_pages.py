@@ -1,4 +1,4 @@
-"""A command's help is printed from the cache as long as its sources have not changed.
+"""A command's help has cyclopts' options, the texts under their settings, and the width of the terminal.
 
 `python -m tests.cli.test_help_pages` writes the list of commands again.
 """
@@ -8,15 +8,17 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from rich.console import Console
 
 from vqa_client.cli.app import app
+from vqa_client.cli.benchmark import settings_command
 from vqa_client.cli.commands import COMMANDS
-from vqa_client.cli.help_pages import page_of
+from vqa_client.cli.help_pages import print_page
 from vqa_client.cli.main import run_command
 
 KEPT = Path(__file__).with_name("help.txt")
@@ -26,7 +28,7 @@ def listed() -> str:
     """The commands by group with their help, without frames; an example of each, and its first argument."""
     shown = io.StringIO()
     for words in ([], ["robustness"]):
-        app.help_print(words, console=Console(file=shown, width=160))
+        print_page(app, words, console=Console(file=shown, width=160))
     lines = (line.strip("╭╰│╮╯─ ") for line in shown.getvalue().splitlines())
     examples = (each.example for each in COMMANDS.values())
     first = (f"{name}: {each.first[0]}: {each.first[2]}" for name, each in COMMANDS.items() if each.first)
@@ -77,79 +79,100 @@ def test_the_options_of_a_page_are_in_groups_with_these_titles(
     assert ", ".join(re.findall(r"^╭─ (.+?) ─", capsys.readouterr().out, re.MULTILINE)) == titles
 
 
-def helped(cache: Path, *words: str, version: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:
-    environment = os.environ | {"XDG_CACHE_HOME": str(cache), **variables}
-    code = f"import vqa_client.version as of\nof.__version__ = {version!r} or of.__version__\n" + (
-        "import sys\nsys.argv[0] = 'vqa-client'\nfrom vqa_client.__main__ import entry\n"
-        "try:\n    entry()\nfinally:\n    print('cyclopts' in sys.modules, file=sys.stderr)"
-    )
-    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, env=environment, timeout=300)
+def page(*words: str, width: int) -> list[str]:
+    shown = io.StringIO()
+    print_page(app, words, console=Console(file=shown, width=width))
+    return shown.getvalue().splitlines()
 
 
-def test_a_page_is_made_again_only_if_its_width_or_its_sources_changed(tmp_path: Path) -> None:
-    first, again, narrow = (helped(tmp_path, "serve", "--help", COLUMNS=width) for width in ("80", "80", "50"))
-    assert (first.stdout, first.returncode, again.returncode) == (again.stdout, 0, 0)
-    assert b"Usage: vqa-client serve" in first.stdout
-    assert [each.stderr.split() for each in (first, again, narrow)] == [[b"True"], [b"False"], [b"True"]]
-    assert narrow.stdout != first.stdout
-    assert helped(tmp_path, "serve", "--help", version="9.9", COLUMNS="80").stderr.split() == [b"True"]
-    for page in tmp_path.rglob("help-*"):
-        page.write_bytes(b"older sources\nan older page\n")
-    assert helped(tmp_path, "serve", "--help", COLUMNS="80").stdout == first.stdout
+@pytest.mark.parametrize("width", [40, 57, 80, 120])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_boxes_of_a_page_are_as_wide_as_it_and_no_line_is_wider(name: str, width: int) -> None:
+    lines = page(*name.split(), width=width)
+    assert max(map(len, lines)) <= width
+    assert {len(line) for line in lines if line[:1] in ("╭", "│", "╰")} <= {width}
+
+
+@pytest.mark.parametrize(
+    "name", ["", "--install-completion", *(name for name, of in COMMANDS.items() if not of.hidden)]
+)
+def test_a_page_has_the_words_of_cyclopts_own_page(name: str) -> None:
+    theirs = io.StringIO()
+    app.help_print(name.split(), console=Console(file=theirs, width=200))
+    pages = ("\n".join(page(*name.split(), width=200)), theirs.getvalue())
+    ours, known = (text.replace("│", " ").split() for text in pages)
+    assert ours == known
+
+
+@dataclass(kw_only=True)
+class Shade:
+    shade: str
+    """The shade,
+    or several: 灰色の濃淡."""
+    depth: int = 3
+    """Of the base."""
+
+
+@dataclass(kw_only=True)
+class DeepShade(Shade):
+    depth: Literal[3, 4] = 4
+    """How deep it is, as a number with an-unusually-long-word-that-no-line-of-this-narrow-box-can-hold."""
+    no_text: bool = False
+
+
+def test_a_page_has_the_texts_under_the_fields_of_a_type_and_its_bases(capsys: pytest.CaptureFixture[str]) -> None:
+    command = settings_command("vqa-client run shades", DeepShade)
+    print_page(command, hidden=["no_text"], console=Console(width=44))
+    assert capsys.readouterr().out == SHADES
+
+
+SHADES = """\
+Usage: vqa-client run shades --shade STR 
+[OPTIONS]
+
+╭─ Parameters ─────────────────────────────╮
+│ *  --shade STR     The shade, or         │
+│                    several: 灰色の濃淡.  │
+│                    [required]            │
+│    --depth CHOICE  How deep it is, as a  │
+│                    number with           │
+│                    an-unusually-long-wor │
+│                    d-that-no-line-of-thi │
+│                    s-narrow-box-can-hold │
+│                    . [choices: 3, 4]     │
+│                    [default: 4]          │
+╰──────────────────────────────────────────╯
+"""
 
 
 @pytest.mark.parametrize("terminal", ["stdin", "stdout", "stderr"])
-def test_a_page_is_as_wide_as_the_terminal_at_any_of_the_three_streams(tmp_path: Path, terminal: str) -> None:
-    termios, (leader, follower), wide = pytest.importorskip("termios"), os.openpty(), tmp_path / "wide"
+def test_a_page_is_as_wide_as_the_terminal_at_any_of_the_three_streams(terminal: str) -> None:
+    termios, (leader, follower) = pytest.importorskip("termios"), os.openpty()
     termios.tcsetwinsize(follower, (24, 61))
-    code = f"import vqa_client.cli.help_pages as of\nopen({str(wide)!r}, 'w').write(str(of.columns()))"
-    given: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) | {terminal: follower}
-    subprocess.run([sys.executable, "-c", code], timeout=300, check=True, **given)
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    words = [sys.executable, "-m", "vqa_client", "rescore", "--help"]
+    done = subprocess.run(words, timeout=300, check=True, env=environment, **streams | {terminal: follower})
+    shown = os.read(leader, 10_000) if terminal == "stdout" else done.stdout
     os.close(leader)
     os.close(follower)
-    assert wide.read_text() == "61"
-
-
-def test_a_benchmarks_page_is_kept_until_a_package_is_installed_which_may_bring_one(tmp_path: Path) -> None:
-    packages, words = tmp_path / "site-packages", ("run", "chartqa", "--help")
-    own = os.pathsep.join(filter(None, (str(packages), os.environ.get("PYTHONPATH"))))
-    packages.mkdir()
-    first, again = (helped(tmp_path, *words, PYTHONPATH=own) for _ in range(2))
-    assert b"Usage: vqa-client run chartqa" in first.stdout
-    assert (again.stdout, again.returncode) == (first.stdout, 0)
-    assert [each.stderr.split() for each in (first, again)] == [[b"True"], [b"False"]]
-    brought = packages / "own-1.dist-info"
-    brought.mkdir()
-    (brought / "METADATA").write_text("Name: own\nVersion: 1\nSummary: Charts of our own\n")
-    (brought / "entry_points.txt").write_text("[vqa_client.benchmarks]\nchartqa = vqa_client.tasks.pope\n")
-    assert b"Charts of our own" in helped(tmp_path, *words, PYTHONPATH=own).stdout
-
-
-def test_a_cache_that_cannot_be_written_and_a_wrong_command_keep_no_page(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    done = helped(tmp_path / "file", "serve", "--help")
-    assert (done.returncode, b"Usage: vqa-client serve" in done.stdout) == (0, True)
-    assert helped(tmp_path / "cache", "sevre", "--help").returncode == 2
-    assert not list(tmp_path.rglob("help-*"))
+    assert [len(line) for line in re.findall("╭─.*╮", shown.decode())] == [61]
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "code"),
     [
-        *([], ["list"], ["serve"], ["--version", "--help"], ["score", "--task", "-h"], ["run", "own.py", "--help"]),
-        *(["run", "../tasks/pope", "--help"], ["run", "none-such", "--help"], ["run", "pope", "more", "--help"]),
+        *((["serve", *more, "--help"], 0) for more in ([], ["vllm"], ["--port", "1"], ["--help"], ["-h"])),
+        *((["run", *more, "-h"], 0) for more in ([], ["pope"], ["pope", "--limit", "1"])),
+        *((words, 0) for words in (["-h"], ["--version", "--help"], ["--help", "serve"], ["robustness", "--help"])),
+        *((words, 2) for words in (["sevre", "--help"], ["robustness", "vqa2", "--help"], ["run", "none", "--help"])),
     ],
 )
-def test_only_a_commands_own_help_is_a_page(words: list[str]) -> None:
-    assert page_of(words) is None
-
-
-@pytest.mark.parametrize(
-    "words",
-    [["-h"], ["serve", "-h"], ["robustness", "run", "--help"], ["run", "pope", "--help"], ["selftest", "pope", "-h"]],
-)
-def test_each_commands_help_is_a_page(words: list[str]) -> None:
-    assert page_of(words) is not None
+def test_help_is_shown_wherever_its_flag_is_and_a_wrong_command_has_none(
+    words: list[str], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(words) == code
+    assert capsys.readouterr().out.startswith("Usage: vqa-client") == (code == 0)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The app: how options are spelled, converted and shown in help; and command line errors in plain words."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -44,33 +44,6 @@ def _convert_option(kind: Any, tokens: Sequence[Token]) -> Any:
     return convert(kind, tokens)
 
 
-class HelpFormatter:
-    """Cyclopts' formatter, imported when a page is printed; it joins an option's help into one line.
-
-    The page leaves out the options of the settings in `hidden`, since the command doesn't use them.
-    """
-
-    def __init__(self, hidden: Collection[str] = ()) -> None:
-        self._hidden = {f"--{name}" for name in hidden}
-
-    def __call__(self, console: Any, options: Any, panel: Any) -> None:
-        panel.entries = [entry for entry in panel.entries if self._hidden.isdisjoint(entry.positive_names)]
-        for entry in panel.entries:
-            if text := getattr(entry.description, "primary_renderable", None):
-                text.plain = " ".join(text.plain.split())
-        if panel.entries:
-            _default_formatter()(console, options, panel)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(_default_formatter(), name)
-
-
-def _default_formatter() -> Any:
-    from cyclopts.help import DefaultFormatter
-
-    return DefaultFormatter()
-
-
 CALL: dict[str, Any] = {
     "result_action": "return_value",
     "print_error": False,
@@ -93,7 +66,6 @@ app = App(
     name="vqa-client",
     version=__version__,
     help_format="plaintext",
-    help_formatter=HelpFormatter(),
     help="Ask vision-language models questions about images, and measure how good the answers are, with honest error "
     "bars.",
     default_parameter=SPELLED,
@@ -115,13 +87,33 @@ for _group, _commands in GROUPS.items():
             help=_command.help,
             help_flags=[] if _name in OWN_HELP else ["--help", "-h"],
             help_epilogue=example(_command.example),
-            **({"help_formatter": HelpFormatter(_command.hidden)} if _command.hidden else {}),
         )
 app.command(robustness)
-app.register_install_completion_command(add_to_startup=False, help="Install completion for this shell.")
+app.command("vqa_client.cli.completion:install", name="--install-completion", help="Install completion for this shell.")
 
 
 HELP_FLAGS = frozenset({"--help", "-h"})
+
+
+def print_help(arguments: Sequence[str]) -> bool:
+    """Print the page that a help flag asks for; False if there is none, or if the command itself prints its help.
+
+    cyclopts would read the options of the command first.
+    """
+    words = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if HELP_FLAGS.isdisjoint(words):
+        return False
+    words = [word for word in words if word not in HELP_FLAGS.union(app.version_flags)]
+    chain, apps, more = app.parse_commands(words)
+    is_unknown = apps[-1].default_command is None and more and not more[0].startswith("-")
+    if is_unknown or not apps[-1].help_flags:
+        return False
+    from vqa_client.cli.help_pages import print_page
+
+    print_page(app, chain, COMMANDS[" ".join(chain)].hidden if " ".join(chain) in COMMANDS else ())
+    return True
+
+
 OptionWords = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
 """Options that the command itself reads."""
 _NO_SHOTS = "mc, niah, vqa2 and explain ask as published, without worked examples; `run` and `ask` take --shots"

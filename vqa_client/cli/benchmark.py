@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import fields
-from inspect import Parameter
 from typing import Annotated, Any, TypeVar, cast
 
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
-from vqa_client.cli.app import CALL, HELP_FLAGS, SPELLED, HelpFormatter, OptionWords, example
+from vqa_client.cli.app import CALL, HELP_FLAGS, SPELLED, OptionWords, example
 from vqa_client.cli.commands import COMMANDS, default_settings
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit_lines
 from vqa_client.errors import UsageError
@@ -67,13 +66,10 @@ def settings_command(name: str, kind: type[Settings]) -> App:
     default = default_settings(kind)
     command = App(
         name=name,
-        # without it, cyclopts would read all options again
-        usage=None if default is Parameter.empty else f"Usage: {name} [OPTIONS]",
         help="",
         help_flags=[],
         version_flags=[],
         help_format="plaintext",
-        help_formatter=HelpFormatter(),
         default_parameter=SPELLED,
     )
 
@@ -88,16 +84,20 @@ def settings_command(name: str, kind: type[Settings]) -> App:
 def parse_options(command: App, options: Sequence[str]) -> Any | None:
     """The settings that the options give; or print the help that they ask for, and return None."""
     if HELP_FLAGS.intersection(options):
-        command.help_print([])
+        from vqa_client.cli.help_pages import print_page
+
+        print_page(command)
         return None
     return command(list(options), **CALL)
 
 
 def _undeclared(name: str) -> Collection[str]:
     """Common settings that a benchmark refuses, since it doesn't declare what they choose."""
+    if name not in declared():
+        return ()
     from vqa_client.tasks.registry import COMMON, find
 
-    if name not in declared() or (entry := find(name)).settings not in COMMON.values():
+    if (entry := find(name)).settings not in COMMON.values():
         return ()
     benchmark = entry.declared(entry.settings())
     declares = {"submission": benchmark.submission, "prompt_form": benchmark.prompt_forms}
@@ -121,7 +121,9 @@ def _parse_settings(command: str, name: str | None, options: Sequence[str]) -> R
         title = declared()[name].title if name in declared() else found.title or title
     app = settings_command(f"vqa-client {command} {name}", kind)
     if wants_help:
-        app.help_formatter = HelpFormatter(_UNTESTED if command == "selftest" else _undeclared(name))
+        from vqa_client.cli.help_pages import print_page
+
         app.help, app.help_epilogue = title, example(words)
-    settings = parse_options(app, ("--help",) if wants_help else options)
-    return None if settings is None else cast(RunSettings, settings).named(name)
+        print_page(app, hidden=_UNTESTED if command == "selftest" else _undeclared(name))
+        return None
+    return cast(RunSettings, app([*options], **CALL)).named(name)

@@ -1,13 +1,11 @@
 """The commands. A command's help page, and a mistake in its options, import its settings but not its module."""
 
 from collections.abc import Callable
-from dataclasses import make_dataclass
 from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
-from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
 
@@ -233,10 +231,11 @@ def __getattr__(name: str) -> Callable[..., int | None]:
     settings = Parameter("settings", Parameter.POSITIONAL_OR_KEYWORD, default=default_settings(kind), annotation=kind)
     signature = Signature([*([_positional_parameter(*first)] if first else []), settings])
     command.__name__ = function
-    return _set_signature(command, signature)
+    return set_signature(command, signature)
 
 
-def _set_signature(function: Callable[..., int | None], signature: Signature) -> Callable[..., int | None]:
+def set_signature(function: Callable[..., int | None], signature: Signature) -> Callable[..., int | None]:
+    """Give a function the signature that cyclopts reads."""
     function.__signature__ = signature  # type: ignore[attr-defined]
     function.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return function
@@ -249,37 +248,6 @@ def _positional_parameter(name: str, kind: Any, text: str) -> Parameter:
 
 def _import_function(module: str, name: str) -> Callable[..., int | None]:
     return cast(Callable[..., int | None], getattr(import_module(f"vqa_client.cli.{module}"), name))
-
-
-def prepare_completion(app: App) -> None:
-    """Give the commands that read their own options those of all benchmarks; the app can then only make the script."""
-    from vqa_client.settings.declared import ChoicePageSettings
-    from vqa_client.settings.score import ScoreSettings, answers_and_data
-    from vqa_client.tasks.listing import declared
-
-    hints = get_type_hints(ScoreSettings, include_extras=True)
-    file_options = [(name, hints[name], None) for name in ("annotations", "metrics")]
-    any_score = make_dataclass(
-        "AnyScore", file_options, bases=(answers_and_data(ChoicePageSettings),), namespace={"__module__": __name__}
-    )
-    names: Any = Literal[tuple(declared())]
-    asking = (app["run"], app["selftest"], app["robustness"]["run"])
-    for command, kind in (*((subcommand, ChoicePageSettings) for subcommand in asking), (app["score"], any_score)):
-        assert command.default_command is not None
-        taken = Signature.from_callable(command.default_command, eval_str=True).parameters.values()
-        parameters = [
-            parameter.replace(annotation=names) if parameter.name in ("name", "task") else parameter
-            for parameter in taken
-            if parameter.name != "options"
-        ]
-        flat: Any = Annotated[cast(Any, kind), CommandParameter(name="*")]
-        settings = Parameter("settings", Parameter.KEYWORD_ONLY, annotation=flat, default=default_settings(kind))
-        command.default_command = _set_signature(lambda *_, **__: None, Signature([*parameters, settings]))
-    for step in get_args(BatchStep):
-        with_commands = App(name=step)
-        for name in ASKING:
-            with_commands.command(app[name])
-        app["batch"].command(with_commands)
 
 
 def default_settings(kind: Any) -> Any:

@@ -1,124 +1,182 @@
-"""Help pages in the user's cache: one that was printed before is shown without importing a command or a library."""
+"""Help pages: a command's usage, its options in a box for each group, and an example.
 
-import hashlib
-import os
+cyclopts knows the options. Its own pages assemble them twice more, look for each class's texts in the source, and are
+laid out in rich's tables, which together takes three times as long.
+"""
+
+import ast
+import linecache
+import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import pairwise, zip_longest
+from types import ModuleType
+from typing import Any, NamedTuple, cast
 
-from vqa_client.version import __version__, cache_folder
+from cyclopts import App, Argument, ArgumentCollection, Group
+from cyclopts.group import sort_groups
+from cyclopts.group_extractors import groups_from_app
+from cyclopts.help import HelpEntry, NameRenderer, create_parameter_help_panel
+from rich.box import ROUNDED
+from rich.console import Console
+from rich.segment import Segments
+from rich.text import Text
 
-_FLAGS = ("--help", "-h")
-_LOOKS = ("COLUMNS", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "PYTHONIOENCODING", "LC_ALL", "LC_CTYPE", "LANG")
-"""Variables that change how a page looks."""
-_PACKAGE = Path(__file__).parents[1]
-
-
-def page_of(words: list[str]) -> "HelpPage | None":
-    """The page that a command line asks for; None if it asks for anything else than one command's help."""
-    command, more = words[:-1], words[1:-1]
-    asks_help = words[-1:] and words[-1] in _FLAGS and sys.stdout is not None
-    if not asks_help or any(word.startswith("-") for word in command):
-        return None
-    is_known = not more or command[0] == "robustness" or (command[0] in ("run", "selftest") and _is_shipped(more[0]))
-    return HelpPage(command) if is_known and len(more) <= 1 else None
+_NAMES_SHARE = 0.35
+"""The largest share of a page's width that names take."""
+_LEAST_WIDTH = 40
+"""Columns; a page is not narrower."""
 
 
-def _is_shipped(name: str) -> bool:
-    """Whether a name may be a benchmark of this package: a user's own file can change at any time."""
-    module = name.replace("-", "_")
-    files = (f"{module}.py", f"{module}/benchmark.py")
-    return module.isidentifier() and any((_PACKAGE / "tasks" / file).is_file() for file in files)
+class _Row(NamedTuple):
+    """A row of a box: lines with its names, its text, and notes at the end of the text, each with its style."""
+
+    names: Sequence[str]
+    text: str
+    notes: Sequence[tuple[str, str]] = ()
+    is_required: bool = False
 
 
-class HelpPage:
-    """One command's help at this width; the first line of its file is a digest of the sources that it was made from."""
-
-    def __init__(self, words: list[str]) -> None:
-        looks = (columns(), sys.stdout.isatty(), sys.stdout.encoding, *map(os.environ.get, _LOOKS))
-        key = hashlib.sha256(repr((_PACKAGE, words, looks)).encode()).hexdigest()[:16]
-        self._path = cache_folder() / f"help-{key}.txt"
-        self._sources = _digest_sources()
-
-    def show(self) -> bool:
-        """Print the page; False if it isn't kept, was made from other sources, or can't be printed."""
-        try:
-            sources, _, page = self._path.read_bytes().partition(b"\n")
-            if sources == self._sources:
-                with open(1, "wb", closefd=False) as out:
-                    out.write(page)
-                return True
-        except BrokenPipeError:
-            return True
-        except OSError:
-            pass
-        return False
-
-    @contextmanager
-    def keeping(self) -> Iterator[None]:
-        """Keep what is printed if the program exits with code 0 and the folder can be written."""
-        printed = _Copied(sys.stdout)
-        sys.stdout = printed
-        try:
-            yield
-        except SystemExit as ended:
-            if not ended.code and printed.texts:
-                with suppress(OSError, UnicodeError):
-                    self._write("".join(printed.texts).encode(printed.encoding, printed.errors))
-            raise
-
-    def _write(self, page: bytes) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self._path.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(self._sources + b"\n" + page)
-        unfinished.replace(self._path)
+_Box = tuple[Group, list[_Row]]
 
 
-class _Copied:
-    """Standard output that keeps a copy of what is written."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self.texts: list[str] = []
-
-    def write(self, text: str) -> int:
-        self.texts.append(text)
-        return int(self._stream.write(text))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-def columns() -> int:
-    """The width of the terminal on any of the three streams; 0 without a terminal."""
-    for descriptor in (0, 1, 2):
-        with suppress(OSError):
-            return os.get_terminal_size(descriptor).columns
-    return 0
-
-
-def _digest_sources() -> bytes:
-    """A digest of the version and of the stamps of this program, of cyclopts, and of the folders of packages.
-
-    The last ones because another package may bring a benchmark of the same name.
-    """
-    cyclopts, stamps = find_spec("cyclopts"), [__version__]
-    stamps += [_stamp(path, os.stat(path)) for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
-    if cyclopts and cyclopts.origin:
-        stamps.append(_stamp(cyclopts.origin, os.stat(cyclopts.origin)))
-    folders = [os.fspath(_PACKAGE)]
-    for folder in folders:
-        for entry in os.scandir(folder):
-            if entry.name.endswith(".py"):
-                stamps.append(_stamp(entry.path, entry.stat()))
-            elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
-                folders.append(entry.path)
-    return hashlib.sha256("\n".join(sorted(stamps)).encode("utf-8", "surrogateescape")).hexdigest().encode()
+def print_page(
+    app: App, words: Sequence[str] = (), hidden: Collection[str] = (), console: Console | None = None
+) -> None:
+    """Print the help of an app's command, named by words, without the options of the settings in `hidden`."""
+    page = _Page(console or Console())
+    chain, apps, _ = app.parse_commands(words)
+    command = apps[-1]
+    boxes = list(_command_boxes(command, page.name_width))
+    usage = ["Usage:", app.name[0], *chain, *(["COMMAND"] if boxes else [])]
+    if command.default_command:
+        with app.app_stack(apps):  # options depend on the commands above theirs
+            arguments = command.assemble_argument_collection()
+        options = [(argument, _entry_of(argument)) for argument in arguments.filter_by(show=True)]
+        usage += _usage_of(options)
+        texts = _texts_of(argument.hint for argument in arguments if not argument.keys)
+        shown = [pair for pair in options if pair[1].positional_label or pair[0].field_info.name not in hidden]
+        boxes += _option_boxes(shown, texts, page.name_width)
+    page.add_paragraph(f"{' '.join(usage)}\n", "bold")
+    if command.help:
+        page.add_paragraph(f"{command.help}\n")
+    for group, rows in zip(*sort_groups([group for group, _ in boxes], [rows for _, rows in boxes]), strict=True):
+        page.add_box(group, rows)
+    if command.help_epilogue:
+        page.add_paragraph(f"\n{command.help_epilogue}")
+    page.show()
 
 
-def _stamp(path: str, stat: os.stat_result) -> str:
-    """Path, time and size: some installers give all files the same time, but sizes mostly differ."""
-    return f"{path} {stat.st_mtime_ns} {stat.st_size}"
+def _command_boxes(command: App, name_width: int) -> Iterator[_Box]:
+    """The commands of a command in their groups, by name with flags last."""
+    for group, commands in groups_from_app(command):
+        shown = sorted((of.names[0].startswith("-"), of.names, of.app.help or "") for of in commands if of.app.show)
+        rows = []
+        for _, (name, *more), text in shown:
+            label = f"{name} ({', '.join(more)})" if more else name
+            rows.append(_Row(textwrap.wrap(label, name_width, subsequent_indent="  ", break_on_hyphens=False), text))
+        if rows:
+            yield group, rows
+
+
+def _entry_of(argument: Argument) -> HelpEntry:
+    """How cyclopts words an option."""
+    of_one: ArgumentCollection = ArgumentCollection([argument])  # type: ignore[no-untyped-call]
+    return create_parameter_help_panel(Group(), of_one, "plaintext").entries[0]
+
+
+def _usage_of(options: Sequence[tuple[Argument, HelpEntry]]) -> Iterator[str]:
+    """The options that a command needs, whether it has others, and its arguments."""
+    named = [(argument, entry) for argument, entry in options if not entry.positional_label]
+    needed = [f"{argument.name} {entry.metavar}" for argument, entry in named if argument.required]
+    yield from needed
+    if len(needed) < len(named):
+        yield "[OPTIONS]"
+    for argument, entry in options:
+        if entry.positional_label:
+            yield entry.positional_label if argument.required else "[ARGS]"
+
+
+def _option_boxes(
+    options: Sequence[tuple[Argument, HelpEntry]], texts: dict[str, str], name_width: int
+) -> Collection[_Box]:
+    """The options of a command in their groups."""
+    render_names = NameRenderer(name_width)
+    boxes: dict[str, _Box] = {}
+    for argument, entry in options:
+        notes = [(f"[choices: {', '.join(entry.choices)}]", "gray58")] if entry.choices else []
+        notes += [(f"[default: {entry.default}]", "gray58")] if entry.default is not None else []
+        notes += [("[required]", "red")] if entry.required else []
+        text = argument.parameter.help or texts.get(argument.field_info.name, "")
+        row = _Row(str(render_names(entry)).split("\n"), " ".join(text.split()), notes, entry.required)
+        for group in cast(tuple[Group, ...], argument.parameter.group):
+            boxes.setdefault(group.name, (group, []))[1].append(row)
+    return boxes.values()
+
+
+def _texts_of(kinds: Iterable[Any]) -> dict[str, str]:
+    """The texts under the fields of settings types, by field; a type's own before those of its bases."""
+    texts: dict[str, str] = {}
+    for kind in kinds:
+        for base in reversed(kind.__mro__[:-1] if hasattr(kind, "__dataclass_fields__") else ()):
+            texts |= _texts_in(sys.modules[base.__module__]).get(base.__name__, {})
+    return texts
+
+
+@cache
+def _texts_in(module: ModuleType) -> dict[str, dict[str, str]]:
+    """The texts under the fields of each class of a module; none without its source."""
+    texts: dict[str, dict[str, str]] = {}
+    lines = linecache.getlines(getattr(module, "__file__", None) or "", vars(module))
+    for declared in ast.parse("".join(lines)).body:
+        if isinstance(declared, ast.ClassDef):
+            for pair in pairwise(declared.body):
+                match pair:
+                    case ast.AnnAssign(target=ast.Name(id=field)), ast.Expr(value=ast.Constant(value=str(text))):
+                        texts.setdefault(declared.name, {})[field] = text
+    return texts
+
+
+class _Page:
+    """The lines of a page."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._width = max(console.width, _LEAST_WIDTH)
+        self._box = ROUNDED.substitute(console.options)
+        self.name_width = math.ceil(self._width * _NAMES_SHARE)
+        self._lines: list[Text] = []
+
+    def add_paragraph(self, text: str, style: str = "") -> None:
+        """Add lines between words."""
+        self._lines += Text(text, style).wrap(self._console, self._width)
+
+    def add_box(self, group: Group, rows: Sequence[_Row]) -> None:
+        """Add a box with the help of a group, and its options or commands."""
+        box, inner = self._box, self._width - 4
+        mark_width = 3 if any(row.is_required for row in rows) else 0
+        names_width = max(len(line) for row in rows for line in row.names) + 2
+        text_width = inner - mark_width - names_width
+        lines = [*Text(group.help).wrap(self._console, inner), Text()] if group.help else []
+        for row in rows:
+            text = Text(row.text)
+            for note, style in row.notes:
+                text.append(" " if text else "").append(note, style)
+            texts = text.wrap(self._console, text_width, overflow="fold")
+            for mark, names, part in zip_longest("*" if row.is_required else "", row.names, texts, fillvalue=""):
+                marked = ((mark.ljust(mark_width), "bold red"), (names.ljust(names_width), "cyan"))
+                lines.append(Text.assemble(*marked, part))
+        for line in lines:
+            line.pad_right(inner - line.cell_len)
+        self._lines += [
+            Text(f"{box.top_left}{box.top} {group.name} ".ljust(inner + 3, box.top) + box.top_right),
+            *(Text.assemble(f"{box.mid_left} ", line, f" {box.mid_right}") for line in lines),
+            Text(box.bottom_left + box.bottom * (inner + 2) + box.bottom_right),
+        ]
+
+    def show(self) -> None:
+        """Print the page."""
+        page = Text("\n").join(self._lines)
+        self._console.print(Segments(page.render(self._console, end="\n")))

@@ -116,9 +116,11 @@ def run(
 ) -> int:
     """Run the benchmark; it takes the options of its own command."""
     if HELP_FLAGS.intersection(options):
-        app.help_print(["robustness", "run"])
+        from vqa_client.cli.help_pages import print_page
+
+        print_page(app, ["robustness", "run"])
         if task is not None:
-            _benchmark_command(ALIASES.get(task, task)).help_print([])
+            print_page(_benchmark_command(ALIASES.get(task, task)))
         return EXIT_OK
     if task is None:
         raise UsageError("--task is missing: the benchmark to run", hint="--task mc; `vqa-client list` shows all")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vqa_client.cli.app import CALL, HELP_FLAGS, HelpFormatter, OptionWords, example, example_of
+from vqa_client.cli.app import CALL, HELP_FLAGS, OptionWords, example, example_of
 from vqa_client.cli.benchmark import settings_command
 from vqa_client.cli.commands import COMMANDS
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
@@ -35,15 +35,15 @@ def score(*options: OptionWords, task: Annotated[str | None, Parameter(show=Fals
 
 
 def _print_help(task: str | None) -> None:
+    from vqa_client.cli.help_pages import print_page
     from vqa_client.tasks import registry
 
     kind = ScoreOptions if task is None else answers_and_data(registry.find(task).settings)
     command = "score" if task is None else f"score --task {task}"
     page = settings_command(f"vqa-client {command}", kind)
-    page.help_formatter = HelpFormatter(OF_PROMPTS)
     words = COMMANDS["score"].example if task is None else f"{command} --data FOLDER --predictions answers.jsonl"
     page.help, page.help_epilogue = COMMANDS["score"].help, example(words)
-    page.help_print([])
+    print_page(page, hidden=OF_PROMPTS)
 
 
 def _score_annotated(settings: ScoreSettings) -> int:

@@ -17,8 +17,6 @@ from vqa_client.progress import Progress
 from vqa_client.runner import GRACE_S
 from vqa_client.settings.batch import without_keys
 
-GC_ALLOCATIONS = 20_000
-"""Allocations between two garbage collections; Python's 700 cost 4 % of a run's CPU, which leaves hardly any cycles."""
 MOST_EVENTS = 32
 """Ready sockets that one turn of the loop handles: 16 make the longest stall a third shorter, for 6 % more CPU."""
 STOPPING = f"stopping; waiting {GRACE_S:g} s for running requests (Ctrl-C again: stop now)"
@@ -46,7 +44,6 @@ class FewEvents(selectors.DefaultSelector):
 def until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], progress: Progress) -> Result:
     """Run `work` in its own event loop, with an event that is set when it should stop. Raises Stopped."""
     gc.freeze()  # imported objects stay: the collector need not look at them
-    gc.set_threshold(GC_ALLOCATIONS)
     with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(FewEvents())) as runner:
         return runner.run(_until_signalled(work, progress))
 
