@@ -1,12 +1,11 @@
 """The number of what a question counts: "14 birds" for "How many birds ...", and not that of other things beside it."""
 
 import re
-from collections import deque
 from itertools import takewhile
 from typing import Final
 
 from vqa_client.scoring.denials import NOT
-from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.patterns import last_match, lazily
 
 NUMBER: Final = re.compile(
     r"(?<![A-Za-zÀ-ÖØ-öø-ԯＡ-Ｚａ-ｚ\d_.,/第])(?<!\d:)(?<!第 )(?:(?<![\d)%] )(?<!\b[A-Za-z] )-)?"
@@ -167,7 +166,7 @@ def counts_others(text: str, end: int, counted: str) -> bool:
 
 def last_counts_others(text: str, counted: str) -> bool:
     """Whether the last number of a text does so."""
-    place = next(iter(deque(NUMBER.finditer(text), maxlen=1)), None)
+    place = last_match(NUMBER, text)
     return place is not None and counts_others(text, place.end(), counted)
 
 

@@ -9,7 +9,6 @@ number of the reply; a first sentence that is only a number; the only number of 
 """
 
 import re
-from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
@@ -22,7 +21,7 @@ from vqa_client.scoring.counts import ASKS, NUMBER, numbers_in
 from vqa_client.scoring.denials import NOT, NOT_THAT, denied_before
 from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.number_words import SPELLED, value_of, with_dozens_and_fractions
-from vqa_client.scoring.patterns import TRIES, in_ascii_digits
+from vqa_client.scoring.patterns import TRIES, in_ascii_digits, last_match
 from vqa_client.scoring.readings import choice, ratio_in, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.strict.containment import SPACED_THOUSANDS
@@ -271,10 +270,10 @@ def _without_ranges(text: str) -> str:
 
 def _without_taken_back(text: str, counted: str) -> str:
     """The text from its last correction on, if that gives a number: "There are 3. Wait, there are 4." """
-    last = next(iter(deque(_CORRECTS.finditer(text), maxlen=1)), None)
-    return (
-        text[last.start("number") :] if last and not counts.counts_others(text, last.end("number"), counted) else text
-    )
+    last = last_match(_CORRECTS, text)
+    if last is None or counts.counts_others(text, last.end("number"), counted):
+        return text
+    return text[last.start("number") :]
 
 
 def _without_restated(text: str, question: str) -> str:

@@ -5,6 +5,7 @@ One reply needs few of all patterns, and compiling them all takes longer than re
 
 import re
 import unicodedata
+from collections import deque
 from typing import Any, Final, cast
 
 _BETWEEN_WORDS: Final = re.compile(r"\n|\|(?![^()]*\))")
@@ -70,6 +71,11 @@ def behind(opening: re.Pattern[str], text: str) -> str:
     """The text after `opening`; the whole text if it doesn't begin with it."""
     match = opening.match(text)
     return text[match.end() :] if match else text
+
+
+def last_match(pattern: re.Pattern[str], text: str, start: int = 0) -> re.Match[str] | None:
+    """The last of the places from `start` on that the pattern matches, if any."""
+    return next(iter(deque(pattern.finditer(text, start), maxlen=1)), None)
 
 
 def line_end(text: str, at: int) -> int:

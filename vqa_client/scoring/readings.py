@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.denials import denied_before
 from vqa_client.scoring.number_words import FEW_WORDS, value_of
-from vqa_client.scoring.patterns import line_end
+from vqa_client.scoring.patterns import last_match, line_end
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.restated import affirms, answer_in, without_denied
 from vqa_client.scoring.wrappers import SAYS_NO_MORE, above_explanation, labelled, own_answer, unwrapped
@@ -195,8 +195,9 @@ def polarity(text: str, asked: str) -> YesNo | None:
         return "yes"
     if (meant := without_denied(text)) != text and affirms(meant, asked):
         return "yes"
-    declared = [yes_or_no(text[lead.end() :]) for lead in deque(_LEAD.finditer(text), maxlen=1)]
-    return next(filter(None, declared), None) or yes_or_no(text) or ("yes" if affirms(text, asked) else None)
+    lead = last_match(_LEAD, text)
+    declared = yes_or_no(text[lead.end() :]) if lead else None
+    return declared or yes_or_no(text) or ("yes" if affirms(text, asked) else None)
 
 
 def verbatim(reply: Reply, question: Question) -> Answer:
@@ -225,7 +226,7 @@ def label_in(verdict: str, labels: Iterable[str]) -> str | None:
 
 def _last_line(begins: re.Pattern[str], text: str) -> str | None:
     """The rest of the last line that `begins` matches; None without one."""
-    last = next(iter(deque(begins.finditer(text), maxlen=1)), None)
+    last = last_match(begins, text)
     return None if last is None else text[last.end() :].partition("\n")[0]
 
 

@@ -8,9 +8,9 @@ language counts if the reply opens with it and the clause ends with it.
 """
 
 import re
-from collections import deque
 from typing import Final, Literal
 
+from vqa_client.scoring.patterns import last_match
 from vqa_client.scoring.refusal import misses_image
 from vqa_client.scoring.short_answers import folded
 
@@ -151,10 +151,10 @@ def foreign_or_corrected(text: str) -> YesNo | None:
     if abroad := _OPENS_ABROAD.match(text):
         return "yes" if abroad["yes"] else "no"
     opens, cue = _STARTS.match(_OPENING.sub("", text, count=1)), _CORRECTING.search(text)
-    last = next(iter(deque(_CORRECTS.finditer(text), maxlen=1)), None)
+    last = last_match(_CORRECTS, text)
     if cue or not opens:
         start = max(cue.end() if cue and opens else 0, last.end() if last else 0)
-        last = next(iter(deque(_CONCLUDES.finditer(text, start), maxlen=1)), last)
+        last = last_match(_CONCLUDES, text, start) or last
     return None if last is None else "yes" if last["said"] == "yes" else "no"
 
 
