@@ -4,16 +4,12 @@ cyclopts knows the options. Its own pages assemble them twice more, look for eac
 laid out in rich's tables, which together takes three times as long.
 """
 
-import ast
-import linecache
 import math
-import sys
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cache
-from itertools import pairwise, zip_longest
-from types import ModuleType
-from typing import Any, NamedTuple, cast
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import is_dataclass
+from itertools import zip_longest
+from typing import NamedTuple, cast
 
 from cyclopts import App, Argument, ArgumentCollection, Group
 from cyclopts.group import sort_groups
@@ -23,6 +19,8 @@ from rich.box import ROUNDED
 from rich.console import Console
 from rich.segment import Segments
 from rich.text import Text
+
+from vqa_client.settings.validation import texts_below
 
 _NAMES_SHARE = 0.35
 """The largest share of a page's width that names take."""
@@ -56,7 +54,10 @@ def print_page(
             arguments = command.assemble_argument_collection()
         options = [(argument, _entry_of(argument)) for argument in arguments.filter_by(show=True)]
         usage += _usage_of(options)
-        texts = _texts_of(argument.hint for argument in arguments if not argument.keys)
+        texts: dict[str, str] = {}
+        for argument in arguments:
+            if isinstance(argument.hint, type) and is_dataclass(argument.hint):
+                texts |= texts_below(argument.hint)
         shown = [pair for pair in options if pair[1].positional_label or pair[0].field_info.name not in hidden]
         boxes += _option_boxes(shown, texts, page.name_width)
     page.add_paragraph(f"{' '.join(usage)}\n", "bold")
@@ -114,29 +115,6 @@ def _option_boxes(
         for group in cast(tuple[Group, ...], argument.parameter.group):
             boxes.setdefault(group.name, (group, []))[1].append(row)
     return boxes.values()
-
-
-def _texts_of(kinds: Iterable[Any]) -> dict[str, str]:
-    """The texts under the fields of settings types, by field; a type's own before those of its bases."""
-    texts: dict[str, str] = {}
-    for kind in kinds:
-        for base in reversed(kind.__mro__[:-1] if hasattr(kind, "__dataclass_fields__") else ()):
-            texts |= _texts_in(sys.modules[base.__module__]).get(base.__name__, {})
-    return texts
-
-
-@cache
-def _texts_in(module: ModuleType) -> dict[str, dict[str, str]]:
-    """The texts under the fields of each class of a module; none without its source."""
-    texts: dict[str, dict[str, str]] = {}
-    lines = linecache.getlines(getattr(module, "__file__", None) or "", vars(module))
-    for declared in ast.parse("".join(lines)).body:
-        if isinstance(declared, ast.ClassDef):
-            for pair in pairwise(declared.body):
-                match pair:
-                    case ast.AnnAssign(target=ast.Name(id=field)), ast.Expr(value=ast.Constant(value=str(text))):
-                        texts.setdefault(declared.name, {})[field] = text
-    return texts
 
 
 class _Page:

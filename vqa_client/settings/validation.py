@@ -2,17 +2,18 @@
 
 import ast
 import inspect
+import linecache
 import os
 import re
-import textwrap
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, wraps
 from itertools import pairwise
 from math import inf, isfinite
 from pathlib import Path
-from types import NoneType, UnionType
+from types import ModuleType, NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from cyclopts import Parameter, Token
@@ -240,10 +241,7 @@ class _WithOptions:
 
 def option_helps(settings: type[Any]) -> dict[str, str]:
     """The help of each option: from its annotation, else from the text below its field in the source."""
-    helps: dict[str, str] = {}
-    for kind in reversed(settings.__mro__[:-1]):
-        with suppress(OSError, TypeError, SyntaxError):  # without a source file, or inside a block
-            helps |= _texts_below(inspect.getsource(kind))
+    helps = texts_below(settings)
     for name, annotation in get_type_hints(settings, include_extras=True).items():
         for mark in getattr(annotation, "__metadata__", ()):
             if isinstance(mark, Parameter) and mark.help:
@@ -251,11 +249,29 @@ def option_helps(settings: type[Any]) -> dict[str, str]:
     return helps
 
 
-def _texts_below(source: str) -> dict[str, str]:
-    (declared,) = ast.parse(textwrap.dedent(source)).body
+def texts_below(settings: type[Any]) -> dict[str, str]:
+    """The text below each field in the source of a class or its bases."""
     texts: dict[str, str] = {}
-    for field, below in pairwise(declared.body if isinstance(declared, ast.ClassDef) else ()):
+    for kind in reversed(settings.__mro__[:-1]):
+        if module := sys.modules.get(kind.__module__):
+            texts |= _texts_in(module).get(kind.__name__, {})
+    return texts
+
+
+@cache
+def _texts_in(module: ModuleType) -> dict[str, dict[str, str]]:
+    """The text below each field of the classes of a module; none if its source is missing or was broken since."""
+    texts: dict[str, dict[str, str]] = {}
+    lines = linecache.getlines(getattr(module, "__file__", None) or "", vars(module))
+    with suppress(SyntaxError):
+        for declared in ast.parse("".join(lines)).body:
+            if isinstance(declared, ast.ClassDef):
+                texts[declared.name] = dict(_texts_of(declared))
+    return texts
+
+
+def _texts_of(declared: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for field, below in pairwise(declared.body):
         match field, below:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                texts[name] = " ".join(text.split())
-    return texts
+                yield name, " ".join(text.split())
