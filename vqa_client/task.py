@@ -105,10 +105,12 @@ def visible(content: Content, turns: Sequence[Turn] = ()) -> str:
     if turns:
         earlier = ((_marked(turn.content), turn.reply) for turn in turns)
         return "".join(f"User: {text}\nAssistant: {reply}\n" for text, reply in earlier) + f"User: {_marked(content)}"
-    images, texts = tuple(range(1, len(content))), [part for part in content if isinstance(part, str)]
-    if len(texts) == 1 and images in (content[:-1], content[1:]):
-        return texts[0]
-    return _marked(content)
+    images = [*range(1, len(content))]
+    *before, text = content or ("",)
+    if before == images and isinstance(text, str):
+        return text
+    text, *after = content
+    return text if after == images and isinstance(text, str) else _marked(content)
 
 
 def _marked(content: Content) -> str:
