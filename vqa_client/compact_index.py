@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 Key = TypeVar("Key", bound=Hashable)
 
 _TABLES = 256
+"""A table for each value of a tag's upper eight bits."""
 _FIRST_SLOTS = 4
 _TAG = 0xFFFF_FFFF
 
@@ -34,21 +35,23 @@ class CompactIndex(Generic[Key]):
     def find(self, key: Key, mark: int = 0) -> tuple[int, bool]:
         """The number of a key, or -1, and whether its mark is this one."""
         hashed = hash(key)
-        table, tag = self._tables[hashed >> 24 & _TABLES - 1], hashed & _TAG
+        tag = hashed & _TAG
+        table = self._tables[tag >> 24]
         mark = mark and mark ^ (hashed >> 32 & _TAG)
         number = table[tag % len(table)] - 1
-        if not mark or number < 0 or self._tags[number] != tag or self._marks[number] != mark:  # not in its first slot
-            number = table[self._slot(table, tag, key, mark)] - 1
+        if mark and number >= 0 and self._tags[number] == tag and self._marks[number] == mark:  # in its first slot
+            return number, True
+        number = table[self._slot(table, tag, key, mark)] - 1
         return number, number >= 0 and self._marks[number] == mark != 0
 
     def number(self, key: Key, mark: int = 0) -> int:
         """The number of a key; a new key gets the next number, which is `len` before the call."""
         hashed = hash(key)
-        tag, which = hashed & _TAG, hashed >> 24 & _TABLES - 1
-        table = self._tables[which]
+        tag = hashed & _TAG
+        table = self._tables[which := tag >> 24]
         mark = mark and mark ^ (hashed >> 32 & _TAG)
-        at = self._slot(table, tag, key)
-        if number := table[at]:
+        at = tag % len(table)
+        if table[at] and (number := table[at := self._slot(table, tag, key)]):
             self._marks[number - 1] = mark
             return number - 1
         self._tags.append(tag)

@@ -18,10 +18,10 @@ from vqa_client.files import BUFFER_BYTES
 from vqa_client.types import Record, Status
 
 _OPEN = b',"crc":"'
-_COVERED, _END = slice(-18), slice(-18, None)
-"""The part of a record's text that the checksum covers, and the end with the checksum."""
-_LINE_COVERED, _LINE_END = slice(-19), slice(-19, -1)
-"""The same for a line, which ends in a line feed."""
+_END = _OPEN + b'%08x"}'
+"""The end of a record, with the checksum of the text before it."""
+_COVERED, _LINE_COVERED = slice(-18), slice(-19)
+"""The text before the end: that of a record, and that of a line, which ends in a line feed."""
 _BEGIN = re.compile(r'(?:\A|(?<=\}))\s*(?=\{)|(?=\{\s*"question_id"\s*:)')
 """Where a record may begin in a line that is not one record; a quote inside a text has a backslash before it."""
 _MOST_NAMED = 10
@@ -91,13 +91,8 @@ def line_of(record: Record, run: str = "") -> bytearray:
     del line[-1:]
     if run:
         line += b',"run":%b' % _encoder.encode(run)
-    line += _end_of(line) + b"\n"
+    line += _END % crc32(line) + b"\n"
     return line
-
-
-def _end_of(covered: bytes | bytearray) -> bytes:
-    """The end of a record: its checksum in eight digits."""
-    return b'%b%08x"}' % (_OPEN, crc32(covered))
 
 
 def run_name(identity: Mapping[str, Any]) -> str:
@@ -135,7 +130,7 @@ def records_in(path: Path, bad: Bad) -> Iterator[Place]:
     place = 0
     with path.open("rb", buffering=BUFFER_BYTES) as file:
         for number, line in enumerate(file, 1):
-            if line[_LINE_END] == _end_of(line[_LINE_COVERED]):
+            if line.endswith(_END % crc32(line[_LINE_COVERED]) + b"\n"):
                 try:
                     yield place, line, head_of(line)
                 except UNDECODABLE:  # it may be of a later version
@@ -196,8 +191,8 @@ def _objects(line: bytes) -> Iterator[Place]:
 
 def _intact(text: bytes) -> Head | None:
     try:
-        if text[_END].startswith(_OPEN):
-            return head_of(text) if text[_END] == _end_of(text[_COVERED]) else None
+        if text.startswith(_OPEN, len(text[_COVERED])):
+            return head_of(text) if text.endswith(_END % crc32(text[_COVERED])) else None
         record_of(text)
         return head_of(text)
     except UNDECODABLE:

@@ -23,8 +23,6 @@ StatusAndScore = tuple[Status, float]
 _IS_PERMANENT = 1
 """The bit of a state that means: asking again would fail again. The bits above it are the number of the status."""
 _NUMBERS: dict[Status, int] = {status: number for number, status in enumerate(STATUSES)}
-_STATE_BITS = 5
-_STATE_MASK = (1 << _STATE_BITS) - 1
 
 
 def _state(head: Head | Record) -> int:
@@ -104,8 +102,8 @@ class RecordLog:
         number, is_alike = self._numbers.find(key, asked)
         if number < 0:
             return number, False, None
-        state = self._places[number] & _STATE_MASK
-        status = STATUSES[state >> 1]
+        state = self._states[number]
+        status = _status(state)
         if not _IS_SETTLED[state] or status in again:
             return number, False, None
         return number, True, (status, self._scores[number]) if is_alike else None
@@ -187,6 +185,7 @@ class RecordLog:
     def _clear(self, expected: int = 0) -> None:
         self._numbers: CompactIndex[Key] = CompactIndex(self._holds, expected)
         self._places = array("Q")
+        self._states = bytearray()
         self._scores = array("f")
         self._count = [0] * (2 * len(STATUSES))
         self._read_ahead, self._last_place = (0, b""), -1
@@ -238,15 +237,16 @@ class RecordLog:
         self._reopen()
 
     def _note(self, head: Head | Record, place: int, asked: int = _UNKNOWN, score: float = nan) -> None:
-        """Keep the place and the state of the last record of a question: five bits of the number are the state."""
+        """Keep the place, the state and the score of the last record of a question."""
         state = _STATES[head.status] if head.error is None else _state(head)
         number = self._numbers.number(head.key, asked)
         if number == len(self._places):
-            self._places.append(place << _STATE_BITS | state)
+            self._places.append(place)
+            self._states.append(state)
             self._scores.append(score)
         else:
-            self._count[self._places[number] & _STATE_MASK] -= 1
-            self._places[number], self._scores[number] = place << _STATE_BITS | state, score
+            self._count[self._states[number]] -= 1
+            self._places[number], self._states[number], self._scores[number] = place, state, score
         self._count[state] += 1
 
     def _holds(self, number: int, key: Key) -> bool:
@@ -257,7 +257,7 @@ class RecordLog:
             return head_of(self._line(number)).key == key
 
     def __getitem__(self, number: int) -> Record:
-        place = self._places[number] >> _STATE_BITS
+        place = self._places[number]
         if place != self._last_place:
             line = self._line(number)
             try:
@@ -271,7 +271,7 @@ class RecordLog:
 
     def _line(self, number: int) -> bytes:
         """Read a record's line, and with it the next lines, which are usually read next."""
-        place = self._places[number] >> _STATE_BITS
+        place = self._places[number]
         start, lines = self._read_ahead
         begin = place - start
         end = lines.find(b"\n", begin) + 1 if 0 <= begin < len(lines) else 0
