@@ -43,8 +43,11 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
 
     def scorable(self) -> list[tuple[int, str]]:
         """The number and the answer of each question whose answer can be looked for."""
-        golds = ["" if answer is None else str(answer).strip() for answer in self.answers]
-        return [(index, gold) for index, gold in enumerate(golds) if gold and (gold.isascii() or folded(gold))]
+        return [
+            (index, gold)
+            for index, answer in enumerate(self.answers)
+            if answer is not None and (gold := str(answer).strip()) and (gold.isascii() or folded(gold))
+        ]
 
 
 def _questions(selection: Selection[_Row]) -> Iterator[Question]:

@@ -169,10 +169,11 @@ class ShownPages:
 
 
 def _shape(document_id: str, paths: tuple[str, ...]) -> Shape:
-    start = os.path.dirname(paths[0]) + os.sep + document_id if paths else ""
-    if not start or not all(path.startswith(start) for path in paths):
+    folder = paths[0][: paths[0].rfind(os.sep) + 1] if paths else ""
+    start = folder + document_id
+    if not folder or not all(path.startswith(start) for path in paths):
         return "", paths
-    return start.removesuffix(document_id), tuple([path[len(start) :] for path in paths])
+    return folder, tuple([path[len(start) :] for path in paths])
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -197,8 +198,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
             return "" if row.has_text() else "no_context"
         return "" if images else "no_images"
 
-    def images(self, row: Row) -> tuple[str, ...]:
-        return () if self.text_only or self.pages is None else self.pages(row.name)
+    def images(self, document_id: str) -> tuple[str, ...]:
+        return () if self.text_only or self.pages is None else self.pages(document_id)
 
     def extra(self, row: Row) -> dict[str, str]:
         """The document's text where it is a part of the prompt."""
@@ -245,21 +246,22 @@ def select(
     left_out: dict[str, list[str]] = {}
     considered = 0
     for index, row in _checked_rows(file, row_type, wanted, hint):
-        reason = "blacklisted" if row.name in wanted.blacklist else ""
+        name = row.name
+        reason = "blacklisted" if name in wanted.blacklist else ""
         considered += not reason
         if wanted.limit is not None and considered > wanted.limit:
             continue
-        images = () if reason else wanted.images(row)
+        images = () if reason else wanted.images(name)
         reason = reason or wanted.nothing_to_show(row, images)
         if reason:
-            left_out.setdefault(reason, []).append(row.name)
+            left_out.setdefault(reason, []).append(name)
             continue
         number = _NUMBERS.get(bucket_by_size(row), _UNSETTLED)
         if number == _UNSETTLED:
             unsettled[len(indices)] = len(row.context)
         lengths.append(number)
         indices.append(index)
-        shown_pages.append(row.name, images)
+        shown_pages.append(name, images)
         if on_chosen is not None:
             on_chosen(row)
     counted = buckets(file, {indices[place]: size for place, size in unsettled.items()})
