@@ -335,6 +335,8 @@ def test_questions_without_known_answers_have_no_accuracy() -> None:
     assert "accuracy" not in tally.line()
     tally.earlier("ok", 1.0)
     assert "accuracy 100.0 %" in tally.line()
+    tally.finished(Record(question_id="2", status="timeout"))  # a failed question has no parts, and is wrong
+    assert "accuracy 50.0 %" in tally.line()
 
 
 STANDING = Standing(

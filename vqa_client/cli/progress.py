@@ -14,7 +14,7 @@ import msgspec
 from vqa_client.cli.streams import folded, safe, say
 from vqa_client.progress import Progress
 from vqa_client.reports.names import duration
-from vqa_client.types import Record, Status
+from vqa_client.types import FAILED, Record, Status
 
 RATE_WINDOW_S = 10.0
 _SUMS = ("total", "done", "in_flight", "tokens", "scored", "score_sum")
@@ -100,8 +100,8 @@ class LiveCounts(Progress):
         self.done += 1
         if score == score:  # not NaN: questions without a known answer have no accuracy
             self.measure = self._measure
-            self.scored += 1
             self.score_sum += score
+        self.scored += score == score or status in FAILED
         if status != "ok":
             self.faults[status] += 1
 
