@@ -220,7 +220,7 @@ def test_a_run_is_shown_with_its_totals_notes_and_files(tmp_path: Path) -> None:
         "share": {"robust": Estimate(value=0.25, low=None, high=None, pieces=4)},
     }
     given = SUMMARY | {
-        "status_counts": {"ok": 1, "timeout": 2, "too_long": 1, "unparsed": 1},
+        "status_counts": {"ok": 1, "timeout": 2, "too_long": 1, "unparsed": 1, "truncated": 2},
         "parts": dict(zip(("accuracy", "published", "n_words", "mass"), [*shares, *shares], strict=True)),
         "breakdowns": {"kind_of": {"a": TALLY, "b": TALLY}, "alone": {"x": TALLY}},
     }
@@ -253,6 +253,7 @@ def test_a_run_is_shown_with_its_totals_notes_and_files(tmp_path: Path) -> None:
         "t: 2 questions failed (timeout), e.g. no reply (wait)",
         f"t: 1 question failed (too long): {'x' * 200} ...",
         "t: 1 question unparsed",
+        "t: 2 questions truncated (raise --max_tokens)",
         "t: 2 left out, no answer",
         "t: published - accuracy = -5.00 points",
         "t: only 25.0 % of the first token's probability falls on letters; the prompt should ask for only the letter",

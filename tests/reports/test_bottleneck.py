@@ -112,7 +112,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         start(repeating=20, at_server=3, requests=1025),
         "repeats",
         "25 requests were repeats after failures; 20.0 of 32 workers waited to repeat one, on average). "
-        "See the failures above; a lower --max_retries gives up sooner.",
+        "The server's log may say why; fewer --max_workers may help, and a lower --max_retries gives up sooner.",
     ),
     (start(repeating=5, at_server=1), "repeats", "a lower --max_retries gives up sooner"),
     (start(paused=6, at_server=4), "rate limit", "6.0 of 32 workers waited for a rate limit"),

@@ -197,7 +197,8 @@ def _remarks(report: Report) -> Iterator[str]:
         if number and status != "ok":
             words = status.replace("_", " ")
             words = f"failed ({words})" if status in FAILED else words
-            yield f"{count(number, 'question')} {words}{_example(report, status, number)}"
+            way_out = " (raise --max_tokens)" if status == "truncated" else ""
+            yield f"{count(number, 'question')} {words}{_example(report, status, number)}{way_out}"
     for reason, ids in report.left_out.items():
         yield f"{len(ids):,} left out, {reason.replace('_', ' ')}"
     if gap := gap_words(summary.parts, report.description.headline):

@@ -159,7 +159,7 @@ WORDS: Mapping[str, tuple[Callable[[Start, WorkerStates], str], str | Callable[[
             f"{start.requests - start.questions:,} requests were repeats after failures; {states.repeating:.1f} of "
             f"{start.workers.most:,} workers waited to repeat one, on average"
         ),
-        "See the failures above; a lower --max_retries gives up sooner",
+        "The server's log may say why; fewer --max_workers may help, and a lower --max_retries gives up sooner",
     ),
     "timeouts": (
         lambda start, states: f"{start.timeouts:,} of {start.questions:,} questions timed out",

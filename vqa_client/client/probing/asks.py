@@ -62,7 +62,7 @@ class ProbeReply(Struct, frozen=True, kw_only=True):
     def error(self) -> str:
         """The refusal in one line."""
         words = " ".join(self.refusal.split())[:_WORDS]
-        return f"HTTP {self.http_status}: {words}" if self.http_status else words
+        return f"HTTP {self.http_status}: {words or 'an empty body'}" if self.http_status else words
 
 
 _WORDS = 200
