@@ -49,6 +49,7 @@ STOOD = [
         ],
     ),
     (start(at_server=31.96), ["of 32 workers, on average: 32.0 waiting for the server."]),
+    (start(at_server=31, client={"watched_s": 1.9}), []),
     ({}, []),
 ]
 GAP = Difference(value=0.25, low=-0.05, high=0.5, n=8, clusters=8, higher=3, lower=1, p=0.5, draws=0)

@@ -5,6 +5,7 @@ from typing import Any
 
 from vqa_client.reports.bottleneck import (
     CPU_FULL,
+    LEAST_S,
     AutoWorkers,
     ServerFigures,
     Start,
@@ -76,11 +77,12 @@ WHY_NOT_MORE = {
 
 
 def states_of(session: Mapping[str, Any]) -> Iterator[str]:
-    """What the workers waited for on average, and each server's own figures."""
+    """What the workers waited for on average, if the start was long enough to know, and each server's own figures."""
     start = read_start(session)
     if start is None:
         return
-    yield f"of {count(start.workers.most, 'worker')}, on average: {_worker_counts(worker_states(start))}."
+    if start.client.watched_s >= LEAST_S:
+        yield f"of {count(start.workers.most, 'worker')}, on average: {_worker_counts(worker_states(start))}."
     for server in start.server_metrics:
         if figures := ", ".join(_server_figures(server)):
             yield f"the server at {server.address}: {figures}."
