@@ -208,7 +208,10 @@ def test_long_replies_and_a_task_s_first_one_are_read_beside_the_loop() -> None:
     short, long = "The answer is B.", "so " * runner.LOOP_CHARACTERS + "B."
     texts = [short, short, long, short]
     line = runner.Pipeline(
-        task=replace(task, name="never read", parse=parse), chat=Says(), images_for=lambda _: ImagePreparer()
+        task=replace(task, name="never read", parse=parse),
+        chat=Says(),
+        images_for=lambda _: ImagePreparer(),
+        max_pages=None,
     )
 
     async def ask() -> list[str | None]:

@@ -58,7 +58,7 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     task: Task
     chat: Asks
     images_for: Callable[[str], Prepares]
-    max_pages: int | None = None
+    max_pages: int | None
 
 
 async def answer_one(question: Question, line: Pipeline) -> Record:

@@ -268,7 +268,24 @@ def test_every_line_of_an_explanation() -> None:
         mentioned=("A", "D", "E"),
         parsers={"robust": ("B", "answer"), "longbench": (None, "")},
     )
-    given = Why(
+    bare = record("q1", output=None, answer=None, rule="", references=(), first_token={"A": -2.0}, parts={})
+    plain = Why(
+        log="l",
+        task="",
+        record=bare,
+        why=(),
+        peeled_off=(),
+        choices={},
+        choice=None,
+        today=None,
+        today_score=None,
+        parsers={},
+        compared_as=None,
+        references_as=(),
+        unknown="the data is gone",
+    )
+    given = replace(
+        plain,
         log="a.records.jsonl",
         task="mc",
         record=asked,
@@ -281,6 +298,7 @@ def test_every_line_of_an_explanation() -> None:
         parsers={"published": "b"},
         compared_as="b",
         references_as=("b",),
+        unknown="",
     )
     choice = [
         "choices: A. a boat  B. ",
@@ -313,23 +331,19 @@ def test_every_line_of_an_explanation() -> None:
         "read again today: ok, answer 'C' (by answer; rivals A), score 0.25 (vqa-client rescore shows all such)",
     ]
     assert list(_why_lines(given)) == expected
-    bare = record("q1", output=None, answer=None, rule="", references=(), first_token={"A": -2.0}, parts={})
-    plain = Why(log="l", task="", record=bare, why=(), peeled_off=(), unknown="the data is gone")
     assert list(_why_lines(plain)) == [
         *("q1 · l", "reply: none came", "first token, with its probability:", "    'A' 0.135"),
         *("labels: none among them", "in the log: ok", "    finish reason stop, score 1", "right answer: -"),
         "not read again: the data is gone",
     ]
-    same = Why(
-        log="l",
-        task="",
+    same = replace(
+        plain,
         record=record("q1", output="x" * 4_000),
-        why=(),
-        peeled_off=(),
         choices={"A": ""},
         choice=replace(view, cut=False, unclosed=True, declared=(), mentioned=()),
         today=Answer(text="kettle", status="ok"),
         today_score=Score(value=1.0),
+        unknown="",
     )
     shown = list(_why_lines(same))
     assert shown[:3] == ["q1 · l", "reply:", f"    {'x' * 4_000}"]

@@ -41,7 +41,7 @@ class Wire:
 
 
 def connected(on_second_reply: Callable[[], None] = lambda: None) -> tuple[Connection, Wire]:
-    connection, wire = Connection(on_second_reply=on_second_reply), Wire()
+    connection, wire = Connection(ReplyRoom(), on_second_reply=on_second_reply), Wire()
     connection.transport, connection.alive = wire, True  # type: ignore[assignment]
     return connection, wire
 

@@ -101,7 +101,7 @@ async def test_an_abandoned_reply_that_ends_with_its_connection_takes_no_room() 
         def abort(self) -> None: ...
 
     room = ReplyRoom()
-    connection = Connection(room)
+    connection = Connection(room, on_second_reply=lambda: None)
     connection.transport, connection.alive = Wire(), True  # type: ignore[assignment]
     connection.data_received(b"HTTP/1.1 200 OK\r\n\r\n" + bytes(2 * FREE_BYTES))
     assert room._total_bytes > 0
@@ -163,7 +163,7 @@ async def test_a_connection_reads_nothing_while_there_is_no_room() -> None:
     room, wire = ReplyRoom(FREE_BYTES), Wire()
     other = room.share()
     assert other.grow(FREE_BYTES) is None
-    connection = Connection(room)
+    connection = Connection(room, on_second_reply=lambda: None)
     connection.transport, connection.alive = wire, True  # type: ignore[assignment]
     connection.data_received(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % (3 * FREE_BYTES))
     connection.data_received(bytes(FREE_BYTES))

@@ -5,6 +5,7 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import httpx2
 import pytest
@@ -13,6 +14,7 @@ from vqa_client.client.body import Body, Upload
 from vqa_client.client.connection import Connection
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.messages import Response, Target
+from vqa_client.client.reply_room import ReplyRoom
 
 
 @asynccontextmanager
@@ -20,7 +22,8 @@ async def connected(send_buffer_bytes: int) -> AsyncIterator[tuple[Connection, s
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
     theirs.setblocking(False)
-    transport, connection = await asyncio.get_running_loop().create_connection(Connection, sock=ours)
+    made = partial(Connection, ReplyRoom(), on_second_reply=lambda: None)
+    transport, connection = await asyncio.get_running_loop().create_connection(made, sock=ours)
     try:
         yield connection, theirs
     finally:

@@ -21,9 +21,9 @@ _LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
 class Connection(asyncio.Protocol):
     """One connection and the reply being read from it; calls `on_second_reply` for a reply without a request."""
 
-    def __init__(self, room: ReplyRoom | None = None, *, on_second_reply: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, room: ReplyRoom, *, on_second_reply: Callable[[], None]) -> None:
         self.transport: asyncio.Transport
-        self._room = room or ReplyRoom()
+        self._room = room
         self._on_second_reply = on_second_reply
         self._bare: TransportSocket | None = None
         self.alive = False

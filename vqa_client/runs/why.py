@@ -68,14 +68,14 @@ class Why(Struct, frozen=True, kw_only=True):
     record: Record
     why: tuple[str, ...]
     peeled_off: tuple[str, ...]
-    choices: dict[str, str] = {}
-    choice: ChoiceView | None = None
-    today: Answer | None = None
-    today_score: Score | None = None
-    parsers: dict[str, str] = {}
-    compared_as: str | None = None
-    references_as: tuple[str, ...] = ()
-    unknown: str = ""
+    choices: dict[str, str]
+    choice: ChoiceView | None
+    today: Answer | None
+    today_score: Score | None
+    parsers: dict[str, str]
+    compared_as: str | None
+    references_as: tuple[str, ...]
+    unknown: str
 
 
 def why(place: Path, question_id: str, variant: str | None) -> Why:
