@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.cli.test_worded import SUMMARY, TALLY, report
 from tests.html.samples import record, write_run
 from vqa_client.cli import evaluate, judge
-from vqa_client.cli.batch import _file_lines
+from vqa_client.cli.batch_steps import _file_lines
 from vqa_client.cli.dry_run import _plan_lines, _total_lines
 from vqa_client.cli.evaluate import exit_code_for, shard_lines
 from vqa_client.cli.main import run_command

@@ -11,10 +11,8 @@ from vqa_client.cli.app import CALL, HELP_FLAGS, SPELLED, OptionWords, example
 from vqa_client.cli.commands import COMMANDS, default_settings
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit_lines
 from vqa_client.errors import UsageError
-from vqa_client.reports.names import count
 from vqa_client.settings.declared import BenchmarkSettings, ChoiceSettings, PageSettings
 from vqa_client.settings.run import RunSettings
-from vqa_client.tasks.listing import declared
 
 _NO_NAME = "name one that `vqa-client list` shows, or the path of a file that declares one"
 _SHOWN = 10
@@ -41,12 +39,12 @@ def selftest(name: _Name = None, /, *options: OptionWords) -> int:
 
     It adds up the totals too, and names those in which no question counts, and groups that no question has.
     """
-    from vqa_client.reports.names import first_and_more
-    from vqa_client.runs.reopened import selftest as tested
-
     settings = _parse_settings("selftest", name, options)
     if settings is None:
         return EXIT_OK
+    from vqa_client.reports.names import count, first_and_more
+    from vqa_client.runs.reopened import selftest as tested
+
     result = tested(settings)
     lines = [f"{fault.question_id}: {fault.reply!r}: {fault.reason}" for fault in result.faults[:_SHOWN]]
     if (more := len(result.faults) - _SHOWN) > 0:
@@ -91,39 +89,32 @@ def parse_options(command: App, options: Sequence[str]) -> Any | None:
     return command(list(options), **CALL)
 
 
-def _undeclared(name: str) -> Collection[str]:
-    """Common settings that a benchmark refuses, since it doesn't declare what they choose."""
-    if name not in declared():
-        return ()
-    from vqa_client.tasks.registry import COMMON, find
-
-    if (entry := find(name)).settings not in COMMON.values():
-        return ()
-    benchmark = entry.declared(entry.settings())
-    declares = {"submission": benchmark.submission, "prompt_form": benchmark.prompt_forms}
-    return [setting for setting, declaration in declares.items() if not declaration]
-
-
 def _parse_settings(command: str, name: str | None, options: Sequence[str]) -> RunSettings | None:
     """The benchmark's settings; or print the help that is asked for, and return None."""
     wants_help = bool(HELP_FLAGS.intersection(options)) or name in HELP_FLAGS
     kind: type[RunSettings] = BenchmarkSettings
+    hidden: Collection[str] = ()
     title, words = COMMANDS[command].help, COMMANDS[command].example
     if name is None or name.startswith("-"):
         if not wants_help:
             raise UsageError(f"vqa-client {command} needs a benchmark", hint=_NO_NAME)
         name = "NAME|FILE.py"
-    elif wants_help or name not in declared() or declared()[name].has_options:
-        from vqa_client.tasks.registry import find
+    else:
+        from vqa_client.tasks.listing import declared
 
-        found = find(name)
-        kind, words = found.settings, f"{command} {name} --data FOLDER"
-        title = declared()[name].title if name in declared() else found.title or title
+        listed = declared().get(name)
+        if wants_help or listed is None or listed.has_options:
+            from vqa_client.tasks.registry import find, undeclared
+
+            found = find(name)
+            kind, words = found.settings, f"{command} {name} --data FOLDER"
+            title = listed.title if listed else found.title or title
+            hidden = undeclared(found) if listed else ()
     app = settings_command(f"vqa-client {command} {name}", kind)
     if wants_help:
         from vqa_client.cli.help_pages import print_page
 
         app.help, app.help_epilogue = title, example(words)
-        print_page(app, hidden=_UNTESTED if command == "selftest" else _undeclared(name))
+        print_page(app, hidden=_UNTESTED if command == "selftest" else hidden)
         return None
     return cast(RunSettings, app([*options], **CALL)).named(name)

@@ -149,7 +149,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "robustness generate --images images --output corrupted",
         ),
         "robustness run": Command(
-            ("robustness", ""),
+            ("robustness_run", ""),
             "Run a benchmark clean and under each corruption and level; images are corrupted in memory and not stored.",
             "robustness run --task mc --data data.json --images images --output robust",
         ),

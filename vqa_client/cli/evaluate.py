@@ -80,7 +80,7 @@ def run_without_asking(settings: Sequence[RunSettings]) -> int | None:
         show_dry_run(settings)
         return EXIT_OK
     if settings[0].batch_step in ("write", "status", "cancel"):
-        from vqa_client.cli.batch import run_step
+        from vqa_client.cli.batch_steps import run_step
 
         return run_step(settings)
     return None

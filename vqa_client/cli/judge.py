@@ -74,7 +74,7 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
         show_dry_run(runs)
         return EXIT_OK
     if settings.batch_step in ("status", "cancel"):
-        from vqa_client.cli.batch import run_step
+        from vqa_client.cli.batch_steps import run_step
 
         return run_step(runs)
     progress = display()

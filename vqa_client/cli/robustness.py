@@ -1,18 +1,11 @@
-"""`vqa-client robustness`: make corrupted images, ask about them, evaluate the runs and draw figures."""
+"""`vqa-client robustness`: make corrupted images, evaluate runs on them and draw figures."""
 
 import os
 import shutil
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import App, Parameter
-
-from vqa_client.cli.app import HELP_FLAGS, OptionWords, app
-from vqa_client.cli.benchmark import parse_options, settings_command
-from vqa_client.cli.evaluate import evaluate as ask
 from vqa_client.cli.files_progress import files_progress, resumable
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, emit_lines, say
 from vqa_client.cli.tables import as_text
@@ -27,8 +20,7 @@ from vqa_client.reports.names import count
 from vqa_client.reports.robustness.evaluation import FoundRun, content, write_evaluation
 from vqa_client.runs.robustness import notes_on, read_runs
 from vqa_client.scoring.corrupted_scores import evaluate as judge
-from vqa_client.settings.robustness import CORRUPTIONS, EvaluateSettings, GenerateSettings, PlotSettings, RobustnessRun
-from vqa_client.tasks import registry
+from vqa_client.settings.robustness import EvaluateSettings, GenerateSettings, PlotSettings
 
 
 @resumable
@@ -95,44 +87,6 @@ def _free_mb(path: Path) -> float:
     while not os.path.exists(place):
         place = os.path.dirname(place)
     return shutil.disk_usage(place).free / 1e6
-
-
-ALIASES = {"explain": "vqax"}
-"""Other names of benchmarks that `--task` takes."""
-_ALL = RobustnessRun()
-
-
-def run(
-    *options: OptionWords,
-    task: Annotated[
-        str | None,
-        CORRUPTIONS,
-        Parameter(
-            help="The benchmark, required: vqa2, mc, niah, vqax, actx, esnlive, vcr, another that `vqa-client list` "
-            "shows, or a file. Takes all options of its own command too: --task NAME --help shows them."
-        ),
-    ] = None,
-    corrupted: RobustnessRun = _ALL,
-) -> int:
-    """Run the benchmark; it takes the options of its own command."""
-    if HELP_FLAGS.intersection(options):
-        from vqa_client.cli.help_pages import print_page
-
-        print_page(app, ["robustness", "run"])
-        if task is not None:
-            print_page(_benchmark_command(ALIASES.get(task, task)))
-        return EXIT_OK
-    if task is None:
-        raise UsageError("--task is missing: the benchmark to run", hint="--task mc; `vqa-client list` shows all")
-    name = ALIASES.get(task, task)
-    settings = parse_options(_benchmark_command(name), options)
-    if settings is None:
-        return EXIT_OK
-    return ask(replace(settings.named(name), corrupted=corrupted))
-
-
-def _benchmark_command(benchmark: str) -> App:
-    return settings_command(f"vqa-client robustness run --task {benchmark}", registry.find(benchmark).settings)
 
 
 def evaluate(settings: EvaluateSettings) -> int:

@@ -36,12 +36,15 @@ def score(*options: OptionWords, task: Annotated[str | None, Parameter(show=Fals
 
 def _print_help(task: str | None) -> None:
     from vqa_client.cli.help_pages import print_page
-    from vqa_client.tasks import registry
 
-    kind = ScoreOptions if task is None else answers_and_data(registry.find(task).settings)
-    command = "score" if task is None else f"score --task {task}"
+    kind: type[ScoreOptions] = ScoreOptions
+    command, words = "score", COMMANDS["score"].example
+    if task is not None:
+        from vqa_client.tasks.registry import find
+
+        kind, command = answers_and_data(find(task).settings), f"score --task {task}"
+        words = f"{command} --data FOLDER --predictions answers.jsonl"
     page = settings_command(f"vqa-client {command}", kind)
-    words = COMMANDS["score"].example if task is None else f"{command} --data FOLDER --predictions answers.jsonl"
     page.help, page.help_epilogue = COMMANDS["score"].help, example(words)
     print_page(page, hidden=OF_PROMPTS)
 

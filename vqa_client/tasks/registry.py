@@ -273,6 +273,15 @@ def find(name: str) -> RegisteredBenchmark:
     raise UsageError(f"there is no benchmark {name!r}", hint=hint)
 
 
+def undeclared(found: RegisteredBenchmark) -> list[str]:
+    """The common settings that a benchmark refuses, since it doesn't declare what they choose."""
+    if found.settings not in COMMON.values():
+        return []
+    made = found.declared(found.settings())
+    declares = {"submission": made.submission, "prompt_form": made.prompt_forms}
+    return [setting for setting, declaration in declares.items() if not declaration]
+
+
 def _import_declaration(name: str, module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
