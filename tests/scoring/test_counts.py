@@ -159,6 +159,22 @@ COUNTS += [
     ("£3bn", "3000000000"),
     ("4.333... ≈ 4.33", "4.33"),
     ("- A: 60\n- B: 10\n- Sum: 60+10=70", "70"),
+    *(
+        (text, "3")
+        for text in ("Total = 1 + 2 = 3", "3 (1 + 2)", "Total: $3 (plus 1 for tax)", "- **Birds:** 3\n- **Cats:** 2")
+    ),
+    *((text, "-7") for text in ("It was minus 7.", "The lowest one is negative seven")),
+    ("one half", "1/2"),
+    *((text, "8.5") for text in ("eight and a half hours", "8,5 %", "Il coûte 8,5 €.")),
+    ("Das sind 1 482,50 € insgesamt.", "1482.50"),
+    ("€ 1.482,50", "1482.50"),
+    *((f"I see 4 birds. Actually, {look}, there are 3.", "3") for look in ("looking closer", "on closer inspection")),
+    ("At first glance there are 4, but a closer look shows 3.", "3"),
+    *((f"{bound} 40", None) for bound in ("slightly above", "just under", "It is below")),
+    *((text, None) for text in ("5 or more", "2015: 42", "two cats and one dog", "4 birds per tree, 3 trees")),
+    *((text, "0") for text in ("There isn't anybody in the picture.", "The picture does not show any birds.")),
+    ("5. Not counting the toy.", "5"),
+    ("There are 3 birds, so it could be 4.", "3"),
 ]
 RESTATED = [
     ("What was the value in 2015?", "In 2015, the value was 45.", "45"),
@@ -188,6 +204,19 @@ RESTATED = [
     ("How many of the cups are blue?", "All 5 cups are blue.", "5"),
     ("How many students passed in 2020?", "In 2019, 40 students passed; in 2020, 45 did.", "45"),
     ("How many students passed in 2020?", "40 passed in 2019. 45 students passed in 2020.", "45"),
+    *(
+        ("How many people are wearing hats?", reply, answer)
+        for reply, answer in (
+            *(("There are 5 people; 3 wear hats and 2 do not.", "3"), ("None of the 5 workers is wearing a hat.", "0")),
+            *(("There are 5 people but no one is wearing a hat.", "0"), ("5 people, but only one wears a hat", "1")),
+            ("A boy and two girls are wearing hats.", None),
+        )
+    ),
+    ("How many balls are on the table?", "There are no balls on the table, only 3 cups.", "0"),
+    ("What is the age gap of these two people?", "The age gap of these two people is 7 years.", "7"),
+    ("What is the difference?", "The difference between the first bar (78) and the last bar (23) is 55.", "55"),
+    ("What was the value?", "The 95% interval was (3.5~22.5) in all.", None),
+    ("How many objects are left?", "Initially there are 8 objects.\nRed: 3\nRemaining: 8 - 3 = 5", "5"),
     ("How many objects are there?", "3 trees and 1 house, so 4 objects", "4"),
     ("In how many quarters was it so?", "Three quarters of them.", "3"),
     ("What share of the year was it so?", "Three quarters of it", "3/4"),

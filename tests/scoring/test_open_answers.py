@@ -129,6 +129,15 @@ FORMULAS = [
     ("The final answer is: $$7$$", "7"),
     ("Final Answer: x = 4", "4"),
     ("### Answer\n\n42", "42"),
+    ("Final Answer: The final answer is $30$. I hope it is correct.", "30"),
+    ("The slope of the line is −2.", "-2"),
+    ("The volume of the box is 1 000 cm³.", "1000"),
+    ("The area is 12 $\\text{cm}^2$.", "12"),
+    ("The point is (3, 4).", "(3,4)"),
+    ("The solutions are 2 and 3.", "2,3"),
+    ("x = 2 or x = 3", "2,3"),
+    ("The answer is 3/4 (or 0.75).", "3/4"),
+    ("The angle is 30 degrees because it is bisected (60/2 = 30).", "30"),
 ]
 VALUES = [
     *((text, None) for text in ("3 4", "3 .5", "", "5 @", "9^{9^{9}}", "1000!", "1/0", "\\sqrt{-1}")),
@@ -193,6 +202,7 @@ def test_a_formula_that_equals_only_one_choice_is_that_choice(reply: str, label:
         ("The list is [1,2.5].", "[1, 2.5]"),
         ("First [1], then [2, 3]", "[2, 3]"),
         ("0, 2, three", "[0, 2, 3]"),
+        ("[0, 2]\n\nExplanation: [2] are red.", "[0, 2]"),
         *((reply, None) for reply in ("[a, b]", "none")),
     ],
 )

@@ -34,10 +34,13 @@ _WHOLE_SET: Final = re.compile(
 )
 """The number of all things, where some are counted: "3 of the 5 people", "out of 5 people, 3 ..."."""
 _PART: Final = re.compile(
-    rf"({NUMBER.pattern}) of (?:them|whom|which|these|those)\b([^.;:!?]{{0,60}})"
-    rf"|\bof (?:them|whom|which|these|those),? (?:only |just |exactly )?({NUMBER.pattern})([^.;:!?]{{0,60}})",
+    rf"(?:({NUMBER.pattern})|\b(?:(no one|nobody|none|no(?= \w))|(?<!each )(?<!every )(?<!all but )(?<!the )one)\b)"
+    r"((?:(?! (?:and|but|while) )[^.,;:!?\d\n]){0,60})",
     re.IGNORECASE,
 )
+"""A number, "one" or "nobody", and the words after it."""
+JOINT: Final = re.compile(r"\b(?:an?|one|\d+)(?= (?:[a-z]+ ){1,2}and \d+ [a-z]+ (?:are|were)\b)", re.IGNORECASE)
+"""The first of two numbers with one verb: "A boy and 2 girls are ..."."""
 _NO_NOUN = r"(?:of|in|on|at|are|is|was|were|and|or|but|total|altogether|overall|here|there|visible|shown|per)"
 _NOUN: Final = re.compile(rf" (?!{_NO_NOUN}\b)((?:[a-z]+ )?[a-z]{{3,}})", re.IGNORECASE)
 """What a number counts, with an adjective or what follows it."""
@@ -52,7 +55,7 @@ _SUM_FOLLOWS: Final = re.compile(
     r"(?:=|\b(?:gives?|giving|makes?|making|totals?|equals?|is|are|so)\b)[^\d.!?;]{0,40}\d+\D*\Z"
 )
 _PARTS_FOLLOW: Final = re.compile(rf"\D*{NUMBER.pattern}(?: ?[:(–—]|,? namely\b)")
-_DENIES = lazily(rf"{NOT}|\bnone\b", re.IGNORECASE)
+_DENIES = lazily(rf"{NOT}|\b(?:none|without)\b|n't\b", re.IGNORECASE)
 _MOST_PARTS: Final = 30
 _MOST_DIGITS: Final = 15
 """Python refuses to read thousands of them."""
@@ -96,10 +99,14 @@ def without_whole_set(text: str, counted: str) -> str:
 
 
 def numbers_of_part(text: str, counted: str) -> list[str]:
-    """Numbers of those that are counted among all: "5 people, and 3 of them wear hats"."""
+    """Numbers of those that are counted among all: "5 people; 3 wear hats"."""
     asked = _part_asked_for(counted)
-    found = ((part[1] or part[3], part[2] or part[4] or "") for part in (_PART.finditer(text) if asked else ()))
-    return [number.replace(",", "") for number, rest in found if asked & {*map(_stem, rest.lower().split())}]
+    parts = (
+        part
+        for part in (_PART.finditer(text) if asked and not JOINT.search(text) else ())
+        if asked & {*map(_stem, part[3].lower().split())}
+    )
+    return [(part[1] or ("0" if part[2] else "1")).replace(",", "") for part in parts if not _DENIES.search(part[3])]
 
 
 def counted_numbers(text: str, counted: str) -> list[str]:
@@ -111,6 +118,7 @@ def counted_numbers(text: str, counted: str) -> list[str]:
         return []
     counting = re.compile(
         rf"(?P<before>\bone\b|\ba single\b|{NUMBER.pattern})(?: (?!\d)[\w-]+)? {re.escape(name)}"
+        r"(?!\w{0,2} (?:per|each|every)\b)"
         rf"|\b{re.escape(name)}\w{{0,2}}[\"'*_]{{0,3}} ?[:=|] ?(?P<after>{NUMBER.pattern})"
         r"(?= ?(?:[;}|\n.]|\Z|, ?[\"']?[a-z ]{2,20}[\"']? ?[:=]))",
         re.IGNORECASE,
@@ -133,13 +141,6 @@ def totals_in(text: str, form: re.Pattern[str], counted: str) -> list[str]:
                 continue
         found.append(number)
     return found
-
-
-def names_none(text: str, counted: str) -> bool:
-    """Whether the whole text says so of all: "None of the 5 cups are blue." """
-    name = re.escape(_name(counted))
-    none = rf"\W*none of (?:them|(?:the|these|those)(?: \d+)?(?: \w+)? {name}\w{{0,2}})\b[^.;:]{{0,60}}\W*"
-    return name != "" and re.fullmatch(none, text, re.IGNORECASE) is not None
 
 
 def names_one(text: str, counted: str) -> bool:

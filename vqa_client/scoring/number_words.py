@@ -26,11 +26,12 @@ SPELLED = re.compile(rf"{_WORDS}*(?![\w-])", re.IGNORECASE)
 FEW_WORDS: Final = rf"{_WORDS}{{0,6}}(?![\w-])"
 """Regex source for at most seven of them, which bounds the time that other words after them take."""
 _DOZENS = re.compile(rf"\b(?:(half an?|a half|an?|\d{{1,3}}|{_WORD}) )?dozen\b", re.IGNORECASE)
-_PARTS: Final = {"third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+_PARTS: Final = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 _FRACTION = re.compile(
     rf"\b(an?|{'|'.join(list(SMALL)[1:10])})[ -]({'|'.join(_PARTS)})(?:s(?<!quarters)\b|s?(?= of\b|\W*\Z))",
     re.IGNORECASE,
 )
+_AND_A_HALF = re.compile(rf"\b(\d{{1,9}}|{_WORD}) and (?:a|one)[ -]half\b", re.IGNORECASE)
 _APART = re.compile(r"\d(?<![\w.,:/+-]\d)(?<!\d \d)(?:(?:, ?| - |[ -])\d){2,11}(?![\w/-]|[ .,:]\d)")
 _SPLIT = re.compile(r"[\s,-]+(?:and )?")
 _NOT_DIGIT = re.compile(r"\D+")
@@ -62,7 +63,9 @@ def with_dozens_and_fractions(text: str, counted: str) -> str:
     lower = text.lower()
     if "dozen" in lower and "dozen" not in counted:
         text = _DOZENS.sub(digits, text)
-    return _FRACTION.sub(fraction, text) if any(part in lower for part in _PARTS) else text
+    if not any(part in lower for part in _PARTS):
+        return text
+    return _FRACTION.sub(fraction, _AND_A_HALF.sub(lambda half: f"{value_of(half[1]) or half[1]}.5", text))
 
 
 def with_digits(text: str, number: str) -> str:

@@ -25,11 +25,13 @@ from vqa_client.scoring.patterns import TRIES, in_ascii_digits, last_match
 from vqa_client.scoring.readings import choice, ratio_in, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.strict.containment import SPACED_THOUSANDS
+from vqa_client.scoring.wrappers import above_explanation
 from vqa_client.types import Answer, Question
 
-_DECORATION = re.compile(r"\*{1,3}|`|\\[()\[\]]|\$|\\text\b|[{}]|^[ \t]*(?:#{1,6}|[-•])[ \t]+", re.MULTILINE)
+_DECORATION = re.compile(r" ?(?:\*{1,3}|`|\\[()\[\]]|\$|\\text\b|[{}]|^[ \t]*(?:#{1,6}|[-•])[ \t]+)+ ?", re.MULTILINE)
 _NAMED = re.compile(
-    r"(?:\A(?!(?:[02-9]|1\d)[.)] (?:There|The|I|It|This|These|They)\b)|(?<=\n))[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)"
+    r"(?:\A(?!(?:[02-9]|1\d)[.)] (?:There|The|I|It|This|These|They|Not|We|All)\b)|(?<=\n))"
+    r"[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)"
     r"|\b\d{1,3}(?:\.\d)? ?% (?:sure|certain|confident|confidence)\b|\bconfidence:? (?:of )?\d{1,3}(?:\.\d)? ?%"
     r"|\bto (?:the )?\w+ (?:decimal|significant|places?\b)"
     r"|\b(?:image|figure|fig\.?|step|option|question|page|row|column|part|table|line|group)s? #?\d+:?",
@@ -41,13 +43,15 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 _TOTAL = re.compile(
-    r"\btotal(?: number| count| amount)?(?: of [a-z ]{1,40}?)?\"?(?: is| are|:| =| of)*:? (-?\d[\d,.]*)"
+    r"\btotal(?: (?:number|count|amount|cost|price|due)){0,2}(?: of [a-z ]{1,40}?)?\"?(?: is| are|:| =| of)*:? "
+    r"(-?\d[\d,.]*)(?![\d,.%]* ?(?:[-+×÷/]|[\d.,]+ =))"
     r"|(?<![\d,.])(-?\d[\d,.]*)(?: [a-z]{1,20}){0,4},? (?:in total|altogether|in all|overall)\b"
     rf"|(?:共[计計]?|合[计計])有?[:：]? ?({NUMBER.pattern})",
     re.IGNORECASE,
 )
 _IN_QUESTION = re.compile(
-    rf"\b(?:in|during|from|since|after|before|until|above|below|over|under|than|exceeding) {NUMBER.pattern}",
+    r"\b(?:in|during|from|since|after|before|until|above|below|over|under|than|exceeding|the|these|those)"
+    rf" {NUMBER.pattern}",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -58,16 +62,20 @@ _LISTED = re.compile(
 )
 """A reply ends with two items of a list, each with its number."""
 _NONE = re.compile(
-    r"(?:(?:there (?:is|are) |i (?:can )?see )?(?:no|none|not any|not a single|nothing)"
-    r"|(?:there (?:is|are)|i (?:do|can))(?:n't|n’t|not| not) (?:see )?(?:any|a single))\b"
+    r"(?:(?:there (?:is|are) |i (?:can )?see )?"
+    r"(?:no|none|nobody(?= (?:is|in|on|at)\b|\W*\Z)|not any|not a single|nothing)"
+    r"|(?:there (?:is|are)|(?:i|(?:the|this) \w+) (?:do|does|can))(?:n't|n’t|not| not)"
+    r" (?:(?:see|show|contain|have) )?(?:any(?:body|one)?|a single))\b"
     r"(?! (?:\w+ )?(?:information|way|idea|clue|answer|data|context|mention|indication|doubt|question|image|picture"
-    r"|photo|figure|graph|chart|table)\b)[^.\d]{0,60}\.?",
+    r"|photo|figure|graph|chart|table)\b)(?: of (?!the (?:option|choice|number|value)s)[^.;:]{0,80}|[^.\d]{0,60})\.?",
     re.IGNORECASE,
 )
 _ONE = re.compile(
-    r"\b(is|has|have|only|just|exactly) one\b(?! (?:of|number|answer|way|thing|value|option|choice|possib\w+)\b)",
+    r"\b(is|has|have|only|just|exactly|and(?= \w+ (?!\w+ing\b|is\b|was\b|has\b|on\b|in\b|at\b)[a-z])) one\b"
+    r"(?! (?:of|number|answer|way|thing|value|option|choice|possib\w+|who|that|which|can|or)\b)",
     re.IGNORECASE,
 )
+_NEGATIVE = re.compile(r"(?<![\d%)] )\b(?:minus|negative) (?=\d)", re.IGNORECASE)
 _TWICE = re.compile(r"(?<![\d,.])(\d[\d,.]{0,20}) \(\1\)")
 _MOST_NUMBERS: Final = 1000
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
@@ -75,7 +83,9 @@ _CONCLUDES = re.compile(
     r"(?:so|therefore|thus|hence|overall|finally|altogether|in (?:total|conclusion|all))\b", re.IGNORECASE
 )
 _SO = re.compile(
-    r",? (?:so|therefore|thus|hence),? (?:it|there|that(?:'s| is| makes)|this|the|we|i|he|she)\b", re.IGNORECASE
+    r",? (?:so|therefore|thus|hence),? (?:it|there|that(?:'s| is| makes)|this|the|their|its|we|i|he|she)\b"
+    r"(?! (?:could|may|might)\b)",
+    re.IGNORECASE,
 )
 _IS = re.compile(r"=|\b(?:is|are|was|were)\b")
 _RANGE = re.compile(
@@ -101,7 +111,8 @@ _TAKES_BACK = re.compile(
 )
 """Begins a sentence that corrects the number before it."""
 _CORRECTS = re.compile(
-    rf"(?<=[.!?…\n]){_TAKES_BACK.pattern}(?:[\s,.:;–—]|-(?!\d)){{0,9}}"
+    rf"(?<=[.!?…\n]){_TAKES_BACK.pattern}(?:,? (?:on|upon|looking|after|if)\b[^.,!?\d\n]{{1,40}},)?"
+    r"(?:[\s,.:;–—]|-(?!\d)){0,9}"
     r"(?:(?:no|wait|actually|sorry|it(?:'s| is)|there (?:are|is|were)|i (?:see|count|can see)|that(?:'s| is|)"
     r"|make (?:it|that)|(?:it |that |this )?should be|the (?:answer|count|number|total)(?: is| should be)"
     r"|only|about|really)[\s,]{1,3}){0,4}"
@@ -109,25 +120,42 @@ _CORRECTS = re.compile(
     re.IGNORECASE,
 )
 """A sentence that gives another number than the one before it."""
+_AT_FIRST = re.compile(
+    r"\b(?:at first(?: glance| sight)?|initially|my (?:first|initial) \w+)\b,?(?! but\b)[^.,;:!?\n\d]{0,60}"
+    rf"{NUMBER.pattern}[^.,;!?\n\d]{{0,60}}(?:[.,;\n]|\bbut\b)",
+    re.IGNORECASE,
+)
+"""A clause that a later one replaces: "At first I counted 3, but ..."."""
+_ASIDE = re.compile(r"(?<=[\w%°] )\((?!or\b)[^()\n]{1,80}\)")
 _FORMULA_ALONE = re.compile(r"\W{0,9}\$[^$\n]+\$\W{0,9}")
 _IN_FORMULA = re.compile(r"(?<=\$)[^$\n]{1,80}(?=\$)|(?<=\\\()[^()\n]{1,80}(?=\\\))")
 _MINUS = re.compile(r"(?<=\d)-(?=\d)")
 _SEPARATOR = re.compile(r"\D")
-_DECIMAL_COMMA = re.compile(r"\A(-?\d{1,3}(?:\.\d{3})+|-?\d{1,9}),(\d{1,2})(?= ?(?:[%€$£]|[^\W\d_]{1,3})\Z)")
+_DECIMAL_COMMA = re.compile(
+    r"(?<![\w.,])(?P<unit>€ ?)?(-?\d{1,3}(?:[. '’\u00a0\u202f]\d{3}){1,5}|-?\d{1,9}),(\d{1,2})"
+    r"(?![\d,])(?(unit)|(?= ?(?:[%€$£]|[^\W\d_]{1,3}[.!]?\Z)))"
+)
 """A decimal comma in an amount with a unit; "3,5" alone may be two numbers."""
-_FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|=\s?([^=\n]+)\Z")
-_TIME_OR_DATE = re.compile(r"\d:\d|\d/\d+/\d")
+_FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|(\w = [^=\n]{1,40} or \w = [^=\n]+)\Z|=\s?([^=\n]+)\Z")
+_NO_VALUE = re.compile(r"\d ?: ?\d|\d/\d+/\d|\d \(")
+"""A time, a date, or a number before an aside: "85 (45 + 40)"."""
 _MORE_THAN = re.compile(
-    r"(?:\b(?:(?<!no )(?<!be )(?:fewer|less)|more|greater) than"
+    r"(?:\b(?:(?:(?<!no )(?<!be )(?:fewer|less)|more|greater) than|above|below|under)"
     r"|(?:(?<!\w )|\b(?!(?:add|sum|com|cam|go|went|ris|rose|reach|extend|grow|grew|increas|climb|count|run|walk|driv|fl"
     r"|jump|lean|pass|rid)\w* )\w+ )(?:over|up to)) \Z"
     r"|(?:超[过過]|(?<!不)[少小][于於]|[多大][于於]|不到|不足|(?<![\w\"'/=-])[<>]) ?\Z",
     re.IGNORECASE,
 )
 """A bound, where no verb makes it the value: "it adds up to", "it drives over"."""
-_DENIED_AFTER = re.compile(rf"[^\W\d]{{0,4}} ?{NOT_THAT}|[多几幾余餘]|[^\W\d]?未満")
+_DENIED_AFTER = re.compile(rf"[^\W\d]{{0,4}} ?{NOT_THAT}|[多几幾余餘]|[^\W\d]?未満| or (?:more|fewer|less)\b")
 _BOUND_READ: Final = len("increasing up to ") + len("no ")
-_BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b")
+_BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b| \((?:or|about|approximately)\b")
+_VALUES = re.compile(
+    r".*\b(?:is|are) ([-√(\[{]{0,3}\d[-\d.,:/%°^(){}\[\]√π²³ +*×÷]{0,60}"
+    r"(?:(?:and|or) [-\d.,/%°(){}√π ]{1,30}){0,3}(?<![, ]) ?(?:(?!(?:and|or|so|is)\b)[A-Za-z]{1,30}(?: |\Z)){0,3})"
+)
+"""Values after the last verb, with a unit."""
+_UNIT_APART = re.compile(r"(?<=\d) \$\\(?:text|mathrm)\{[^$]{1,30}\$")
 _MOST_SHORT: Final = 40
 _LIST = re.compile(r"\[([^\[\]]*)\]")
 
@@ -142,7 +170,7 @@ def number(reply: Reply, question: Question) -> Answer:
         value = _value(text)
         if value and (_FORMULA_ALONE.fullmatch(reply.visible) or _without_ranges(text) == text):
             return Answer(text=value, rule="whole_reply", source=reply.source)
-        if asked and (_NONE.fullmatch(text) or counts.names_none(text, asked[1].lower())):
+        if asked and _NONE.fullmatch(text):
             return Answer(text="0", rule="none", source=reply.source)
         if asked and counts.names_one(text, asked[1].lower()):
             return Answer(text="1", rule="asked for", source=reply.source)
@@ -172,6 +200,8 @@ def _candidates(reply: Reply, text: str, counted: str) -> Iterator[tuple[str, li
         yield "sum", counts.summed_numbers(text, counted)
         yield "none", ["0"] if counts.none_counted(text, counted) else []
     yield "only number", numbers_in(text)
+    outside = _ASIDE.sub(" ", text)
+    yield "outside brackets", numbers_in(outside) if not counted and numbers_in(_IS.split(outside)[-1]) else []
     first, *others = _SENTENCE_END.split(text)
     if _is_number(first) and not (all(map(_is_number, others)) or any(map(_TAKES_BACK.match, others))):
         yield "first sentence", numbers_in(first)
@@ -184,7 +214,8 @@ def numbers(reply: Reply, question: Question) -> Answer:
     whole = whole_reply(reply, question)
     if whole.status != "ok":
         return whole
-    for items in reversed(_LIST.findall(reply.text) or [reply.text]):
+    text = above_explanation(reply.text)
+    for items in reversed(_LIST.findall(text) or [text]):
         values = [_value(item) for item in items.split(",")] if items.count(",") < _MOST_NUMBERS else []
         if values and all(values):
             return Answer(text=f"[{', '.join(filter(None, values))}]", rule="list", source=reply.source)
@@ -215,7 +246,10 @@ def _formula(reply: Reply, question: Question) -> Answer:
     short = "\n" not in whole.text and len(whole.text) <= _MOST_SHORT
     if short and len(whole.text.split()) < 4:
         return whole
-    sentence = next(filter(None, reversed(_SENTENCE_END.split(whole.text))), "").rstrip(".")
+    text = _UNIT_APART.sub("", SPACED_THOUSANDS.sub(_without_separators, whole.text.replace("−", "-")))
+    sentence = next(filter(None, reversed(_SENTENCE_END.split(text))), "").rstrip(".").partition(" because ")[0]
+    if values := _VALUES.fullmatch(sentence):
+        return replace(whole, text=values[1], rule="last formula")
     formulas = [next(filter(None, groups)) for groups in _FORMULA.findall(sentence)] or numbers_in(sentence)
     if formulas:
         return replace(whole, text=formulas[-1], rule="last formula")
@@ -223,9 +257,14 @@ def _formula(reply: Reply, question: Question) -> Answer:
 
 
 def _without_markup(text: str) -> str:
-    text = SPACED_THOUSANDS.sub(lambda thousands: _SEPARATOR.sub("", thousands[0]), in_ascii_digits(text))
+    text = SPACED_THOUSANDS.sub(_without_separators, in_ascii_digits(text))
+    text = _DECIMAL_COMMA.sub(lambda match: f"{_SEPARATOR.sub('', match[2])}.{match[3]}", text)
     text = _IN_FORMULA.sub(lambda formula: _MINUS.sub(" − ", formula[0]), text)
     return _DECORATION.sub(" ", text.replace("−", "-")).strip() if number_of(text) is None else text
+
+
+def _without_separators(thousands: re.Match[str]) -> str:
+    return _SEPARATOR.sub("", thousands[0])
 
 
 def _is_denied(text: str, value: str) -> bool:
@@ -242,10 +281,10 @@ def _is_denied(text: str, value: str) -> bool:
 
 def _value(text: str) -> str | None:
     """A number as it is written, without commas, or the value of a formula."""
-    text = _DECIMAL_COMMA.sub(lambda match: f"{_SEPARATOR.sub('', match[1])}.{match[2]}", text.strip().rstrip(".!"))
+    text = text.strip().rstrip(".!")
     if NUMBER.fullmatch(text) and "/" not in text:
         return text.replace(",", "")
-    value = None if _TIME_OR_DATE.search(text) else number_of(text)
+    value = None if _NO_VALUE.search(text) else number_of(text)
     return None if value is None else str(int(value) if value == int(value) else value)
 
 
@@ -258,6 +297,7 @@ def _in_digits(text: str, counted: str) -> str:
     text = SPELLED.sub(lambda words: words[0] if words[0].lower() == "one" else value_of(words[0]) or words[0], text)
     if not NUMBER.search(text):
         text = re.sub(r"\bone\b(?! of| can|'s)", "1", text, flags=re.IGNORECASE)
+    text = counts.JOINT.sub(lambda first: first[0] if first[0].isdecimal() else "1", _NEGATIVE.sub("-", text))
     text = _CORRECTED.sub(lambda match: match["meant"] or " ", _TWICE.sub(r"\1", text))
     return _without_ranges(text)
 
@@ -270,6 +310,8 @@ def _without_ranges(text: str) -> str:
 
 def _without_taken_back(text: str, counted: str) -> str:
     """The text from its last correction on, if that gives a number: "There are 3. Wait, there are 4." """
+    later = _AT_FIRST.sub(" ", text)
+    text = later if NUMBER.search(later) else text
     last = last_match(_CORRECTS, text)
     if last is None or counts.counts_others(text, last.end("number"), counted):
         return text
@@ -278,7 +320,7 @@ def _without_taken_back(text: str, counted: str) -> str:
 
 def _without_restated(text: str, question: str) -> str:
     """The text without numbers that are in the question, too ("in 2015"); the text itself if it has no others."""
-    asked = {phrase.lower() for phrase in _IN_QUESTION.findall(question)}
+    asked = {phrase.lower() for phrase in _IN_QUESTION.findall(_in_digits(question, ""))}
     if asked and {phrase.lower() for phrase in _IN_QUESTION.findall(text)} > asked:
         clauses = [clause for clause in _CLAUSE_END.split(text) if any(map(clause.lower().__contains__, asked))]
         text = "\n".join(clauses) if NUMBER.search(_IN_QUESTION.sub(" ", "\n".join(clauses))) else text

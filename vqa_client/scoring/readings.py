@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.denials import denied_before
 from vqa_client.scoring.number_words import FEW_WORDS, value_of
-from vqa_client.scoring.patterns import last_match, line_end
+from vqa_client.scoring.patterns import behind, last_match, line_end
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.restated import affirms, answer_in, without_denied
 from vqa_client.scoring.wrappers import SAYS_NO_MORE, above_explanation, labelled, own_answer, unwrapped
@@ -25,19 +25,23 @@ Parse = Callable[[Reply, Question], Answer]
 
 _LEAD = re.compile(
     r"(?:^|[.!\n]\s*)(?:[*_#]{1,3}\s?)?"
-    r"(?:(?:so|therefore|thus|hence|i\s(?:think|believe)|actually|wait|no|sorry|correction)[,:]?\s+){0,2}(?:the\s+)?"
+    r"(?:(?:so|therefore|thus|hence|i\s(?:think|believe)|actually|wait|no|sorry|correction)[,:]?\s+){0,2}(?:(?:the|my)\s+)?"
     r"(?:(?:final|correct|short)\s+)?"
     rf"answer(?:\*\*)?\s*(?:is{SAYS_NO_MORE}\s*:?|:)\s*"
     r"(?=[^\n])",
     re.IGNORECASE,
 )
-_ANSWER_ABOUT = re.compile(r"(?<=\w)[.!]\s+(?:the|this|that|my)\s+answer\b", re.IGNORECASE)
+_ANSWER_ABOUT = re.compile(
+    r"(?<=[\w$)}\]%])[.!]\s+(?:(?:the|this|that|my)\s+answer|i\s+hope|thank|(?<=\d..)(?:it|the|there|we|in))\b", re.I
+)
 """Begins a sentence about the answer before it: "42. The answer is derived from the table"."""
 _AMOUNT: Final = rf"(?<![\d.:])\d+(?:\.\d+)?(?!\d|\.\d)|{FEW_WORDS}"
 _RATIO = re.compile(r"(?<![\d.:])(\d+(?:\.\d+)?) ?: ?(\d+(?:\.\d+)?)(?!\d| ?:|\.\d)")
 _RATIO_IN_WORDS = re.compile(rf"(?<!from )({_AMOUNT})[ -]to[ -]({_AMOUNT})", re.IGNORECASE)
 _ASKS_RATIO = re.compile(r"\b(?:ratio|proportion|odds|scale|aspect)s?\b", re.IGNORECASE)
-_REASON = re.compile(r"(?<=[\w)\"%]),? (?:because|since)\b", re.IGNORECASE)
+_REASON = re.compile(
+    r"(?<=[\w)\"%])(?:,? (?:because|since)|, (?:not|rather than|as (?:shown|seen|stated|given)))\b", re.IGNORECASE
+)
 _SET_APART = (
     re.compile(r"(?P<before>[^*\n]{0,200})\*\*(?P<answer>[^*\n]{0,199}[^*\n:])\*\*(?P<after>[^*\n]{0,200})"),
     re.compile(r"(?P<before>[^\"“”\n]{1,200})[\"“](?P<answer>[^\"“”\n]{1,200})[\"”](?P<after>[^\"“”\n]{0,200})"),
@@ -48,7 +52,9 @@ _EQUATES = re.compile(
     re.IGNORECASE,
 )
 _TELLS = re.compile(
-    r"\b(?:says?|reads?|shows?|states?|displays?|spells?|called|named|titled|entitled)\s*\Z", re.IGNORECASE
+    r"\b(?:says?|reads?|shows?|states?|displays?|spells?|called|named|titled|entitled"
+    r"|(?:shows?|displays?|has) the (?:text|words?|phrase))\s*\Z",
+    re.IGNORECASE,
 )
 _ENDS = re.compile(r"[.!。]?\s*")
 _AFTER_IT_ALONE = re.compile(r"(?:[.!] (?:It|This|That|These|They|He|She)|,? because)\b")
@@ -115,7 +121,7 @@ def declared_in(text: str) -> str:
     """The last answer that a text declares; "" without a declaration."""
     leads = deque((match.end() for match in _LEAD.finditer(text)), maxlen=_LEADS_READ)
     lines = (_ANSWER_ABOUT.split(text[at : line_end(text, at)], maxsplit=1)[0] for at in reversed(leads))
-    answers = (_bare_answer(line.strip(" *`")) for line in lines)
+    answers = (_bare_answer(behind(_LEAD, line.strip(" *`"))) for line in lines)
     declared = next(filter(None, answers), "")
     if not declared and (named := labelled(text)):
         declared = _bare_answer(named.answer)

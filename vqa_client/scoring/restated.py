@@ -35,9 +35,10 @@ _FUNCTION: Final = (
 )
 """Words without sense of their own in a question."""
 _SENSELESS: Final = _FUNCTION | _words(
-    "total number count amount value name date time title answer color colour image picture photo photograph chart",
-    "graph plot figure document page table diagram infographic text scene shown displayed given depicted visible seen",
-    "provided mentioned listed address word phrase paper article report letter slide poster map sign label",
+    "total number count amount percentage share value name date time title answer color colour image picture photo",
+    "photograph chart graph plot figure document page table diagram infographic text scene shown displayed given",
+    "depicted visible seen provided mentioned listed receipt invoice address word phrase paper article report letter",
+    "slide poster map sign label",
 )
 """Words that may be around an answer even if the question doesn't have them."""
 _NEVER: Final = _words("is are was were has have had does did do can no none nothing probably likely unknown unable")
@@ -46,7 +47,7 @@ _ARTICLES: Final = _words("the a an this that his her its their")
 _NUMBERS: Final = _words("one two three four five six seven eight nine ten eleven twelve")
 _OUTER: Final = ".,:;!?*_`\"'()[]“”-•–"
 _INFLECTED = re.compile(r"(?<=\w{3})(?:'s|ing|ed|es|e|s|d)\Z")
-_SENTENCE_END = re.compile(r"(?:(?<=[^\W\d_]{3}[.!?])|(?<=[\d)%][.!?]))\s+(?=[A-Z])|\s*\n\s*")
+_SENTENCE_END = re.compile(r"(?:(?<=[^\W\d_]{3}[.!?])|(?<=[\d)%][.!?]))\s+(?=[A-Z]|\d[\d.]* [-+×*/=])|\s*\n\s*")
 _ASKED = re.compile(r"(?:[^?\n]*[.!] )?([^?\n]*)")
 _OPEN = re.compile(r"\b(?:what|which|who|whom|whose|when|where|how)\b", re.IGNORECASE)
 _ABROAD = re.compile(
@@ -58,25 +59,37 @@ _COUNTS = re.compile(r"\bhow many\b", re.IGNORECASE)
 _MARKS = re.compile(r"\*\*|__|`")
 _ITEM = re.compile(r"\d{1,3}[.)] ")
 _SEEMS = re.compile(r"\b(?:appear|seem)s? to be\b")
+_IS = re.compile(rf"{_SEEMS.pattern}|\b(?:(?:(?:is|was|will be) )?held|takes place|will be|costs?|belongs to)\b")
+"""Verbs that are read as "is"."""
+_VERB = re.compile(r"\bwhat (?:do|does|did)\b.{0,200} ([a-z]{3,})(?: (?:for|to))?\W*\Z", re.IGNORECASE)
+"""The verb of "What does it represent?", which is read as "is", too."""
 _INSTEAD = re.compile(
     r"\bnot [\w' -]{1,40}(?:[;,] (?:it|he|she|they|that)(?:'s| is| are| was| were)|,? but(?! (?:it|the)\b)) "
 )
 _SHORT_NOT = re.compile(r"(?<=\b(?:is|as))n't\b|(?<=\b(?:are))n't\b|(?<=\b(?:were))n't\b")
 _TAIL = re.compile(
     r",? (?:as|because|since|according|based|while|which|compared)\b|, (?:located|situated)\b"
-    r"|, (?:I (?:think|believe|guess)|who|with|at|followed by|up|down|not|rather)\b"
+    r"|, (?:I (?:think|believe|guess)|who|with|at|followed by|up|down|not|rather|and (?:it|is|was)|shown|worn)\b"
 )
-_MEASURE = re.compile(r" (?:at|with|of) [$€£]?\d[\d.,]*%?(?: \w+)?\W*\Z")
+_ALONE = re.compile(r"([^,]*(?:, \d[^,]*)?), (?:as (?:shown|seen|stated|given)|followed by)\b[^,]*")
+_MEASURE = re.compile(
+    r" (?:(?:at|with|of) (?:(?:only|just|about|around) )?[$€£]?\d[\d.,]*%?(?: \w+){0,3}|\([^()]*\d[^()]*\))\W*\Z"
+)
+_LED = re.compile(r"(?:In|On|At) ([^,]{1,40}), (\w[^,]*)")
 _EQUATION = re.compile(r"(?:a total of )?[\d\s.,+*/×÷()$€£%−–-]+[=≈]\s?([$€£]?[-−]?\d[\d.,]*%?)")
-_QUOTED = re.compile(r"(?:\w+ ){0,2}[\"“]([^\"“”]+)[\"”]\W*")
+_QUOTED = re.compile(r"(?:\w+ ){0,2}[\"“]([^\"“”]+)[\"”](?: (?:in|on|written|printed)\b[^\"“”]*)?\W*")
 _CONCLUDES = re.compile(r"(?:so|therefore|thus|hence|overall)\b", re.IGNORECASE)
-_BEFORE_NAME = re.compile(r"of |(?:\w+(?:ed|en) )?(?:in|on|at|by|from|for|to|as) (?=[A-Z\d$])")
+_SO = re.compile(r", (?:so|therefore|thus|hence),? (?=the |there (?:is|are) )")
+_BEFORE_NAME = re.compile(
+    r"(?:made (?:out )?)?of |(?:called|named|(?:en)?titled|painted) |an? \w+ of (?=[$€£]?\d)"
+    r"|(?:\w+(?:ed|en) )?(?:in|on|at|by|from|for|to|as) (?=(?:the )?[A-Z\d$])"
+)
 _UNIT_APART = re.compile(r"(?<=\d) (?=%)")
 _DENIES = re.compile(rf"\b(?:not|never|without|except|other than|nor|neither|cannot)\b|n't\b|{NOT}", re.IGNORECASE)
 _COMPARES = re.compile(r"\b(?:than|versus|vs)\b")
 _DOUBTS = re.compile(
     r"\b(?:may|might|could|would|should|if|whether|possibly|perhaps|maybe|unclear|or|oder|ou|vielleicht|quizás|talvez)\b|\?"
-    r"|\b(?i:but|however|although|though|actually|wait|correction|sorry|unfortunately)\b"
+    r"|\b(?i:but|however|although|though|formerly|previously|originally|initially|actually|wait|correction|sorry|unfortunately)\b"
 )
 _POLAR = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b", re.IGNORECASE)
 _SHOWN = re.compile(r" (?:in|on) (?:the|this) (?:image|picture|photo|photograph|scene)\Z", re.IGNORECASE)
@@ -86,7 +99,11 @@ _AUXILIARIES: Final = _words(
     "is are was were be do does did has have had can could will the a an there any some it this that in of"
 )
 _SUPPOSES = re.compile(
-    r"\s*(?i:i (?:think|believe|'d say|would say)(?: that)?|it (?:looks like|seems(?: that)?|appears that)) "
+    r"\s*(?:(?:sure|certainly|of course|okay)[,.!] )?"
+    r"(?:(?:based on|according to|looking at|given|from|in|at)\b[^,.!?:;\n\d]{0,60}, )?"
+    r"(?:(?:i (?:think|believe|'d say|would say)(?: that)?|it (?:looks like|seems(?: that)?|appears that)"
+    r"|(?:i|we|you) can see(?: that)?|the (?:\w+ ){1,2}(?:shows|states|says|indicates|suggests) that) )?",
+    re.IGNORECASE,
 )
 _GOES_ON: Final = _words("in on at with and that which who near next because")
 
@@ -99,14 +116,19 @@ def answer_in(reply: str, question: str) -> str:
     if " " not in reply or len(reply) > LONGEST:
         return ""
     asked, text = _stems_asked(question), _question(question)
-    reply = _IS_ABROAD.sub("is", reply) if _ABROAD.search(text) else _SEEMS.sub("is", without_denied(reply))
+    reply = _IS_ABROAD.sub("is", reply) if _ABROAD.search(text) else _IS.sub("is", without_denied(reply))
+    if verb := _VERB.search(text):
+        reply = re.sub(rf"\b{verb[1]}(?:s|es|ed)?\b(?: (?:for|to)\b)?", "is", reply)
     open_question = asked and (_OPEN.search(text) or _ABROAD.search(text)) and not _POLAR.match(text)
     if not open_question or _DENIES.search(text) or _COMPARES.search(text) or _DOUBTS.search(reply):
         return ""
     first, *others = _SENTENCE_END.split(_UNIT_APART.sub("", _MARKS.sub("", reply)))
+    others = [behind(_SUPPOSES, other) for other in others]
     more = (other for other in others if not _ITEM.match(other) and _bare(other.partition(" ")[0]) not in _PRONOUNS)
-    sentences = others[-1:] if others and _CONCLUDES.match(others[-1]) else (first, *more)
-    answers = {_answer_left(sentence, asked) for sentence in sentences} - {""}
+    last = others[-1] if others else first
+    sentences = others[-1:] if others and (_CONCLUDES.match(last) or "=" in last) else (first, *more)
+    concluded = _answer_left(last[so.end() :], asked) if (so := _SO.search(last)) else ""
+    answers = {concluded} if concluded else {_answer_left(sentence, asked) for sentence in sentences} - {""}
     words = answers.pop().split() if len(answers) == 1 else []
     if _COUNTS.search(text) and not any(_is_amount([word]) for word in words):
         return ""
@@ -139,6 +161,12 @@ def affirms(reply: str, question: str) -> bool:
 
 def _answer_left(sentence: str, asked: frozenset[str]) -> str:
     """The part of a sentence between a beginning and an end that restate the question."""
+    if (own := behind(_SUPPOSES, sentence)) != sentence and (left := _answer_left(own, asked)):
+        return left
+    if (led := _LED.fullmatch(sentence)) and all(_restates(word, asked) for word in led[2].split()):
+        return "" if all(_restates(word, asked) for word in led[1].split()) else led[1]
+    if (alone := _ALONE.fullmatch(sentence)) and _LINKS.isdisjoint(sentence.split()):
+        return alone[1]
     clause, *tail = _TAIL.split(sentence.strip(), maxsplit=1)
     if tail and _is_amount(clause.split()) and clause.count(" ") < 2:
         return clause

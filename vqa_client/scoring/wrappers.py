@@ -45,8 +45,9 @@ SAYS_NO_MORE: Final = (
 """After "the answer is": not a sentence about the answer, such as "... is derived from the table"."""
 _LABELLED = re.compile(
     rf"^[ \t*_#>•-]{{0,9}}(?:\d{{1,2}}[.)] )?(?:{_LEADS_IN}[,.!] )?[*_]{{0,3}}"
-    r"(?:(?:the|die|la) )?(?:(?:final|short|correct) )?(?:answer|ans|a(?=:)|antwort|réponse|respuesta|resposta|risposta"
-    r"|ответ|答案|正解|回答|答え?|정답|답변|답)(?: to (?:the|this|your) question)?[ *_]{0,4}"
+    r"(?:(?:(?:here(?:'s| is) )?the|die|la) )?(?:(?:final|short|correct) )?"
+    r"(?:answer|ans|a(?=:)|antwort|réponse|respuesta|resposta|risposta|ответ|答案|正解|回答|答え?|정답|답변|답)"
+    r"(?: to (?:the|this|your) question)?[ *_]{0,4}"
     rf"(?:(?:[:：]|\b(?:is|would be|ist|est|es|é|è)\b{SAYS_NO_MORE}"
     r":?|[是为為は은])[*_]{0,3}\s{0,9}|\n\s{0,9})"
     r"(?P<inside>[^\n]*?\S)(?: ?(?:です|입니다)(?:[。.][^\n]*)?)?\s*\Z",
@@ -67,7 +68,7 @@ _BESIDE_A_LABEL: Final = frozenset({"label", "confidence", "score", "probability
 """An object with other keys describes a thing in the picture; its label isn't an answer."""
 _ANSWERS: Final = frozenset({*KEYS, *KEYS_IF_ALONE}) - {"label"}
 _OBJECT = re.compile(r"\s*(?:```\w*\s*)?(?=\{)")
-_FENCED = re.compile(r"```(?:json\w?)?\s{0,99}(?=\{)|\A\s{0,99}(?=\[\s{0,99}\{)", re.IGNORECASE)
+_FENCED = re.compile(r"(?:```(?:json\w?)?|[:\n])\s{0,99}(?=\{)|\A\s{0,99}(?=\[\s{0,99}\{)", re.IGNORECASE)
 _PAIR = re.compile(
     r"(?P<at>[\"'])(?P<key>[\w -]{1,40})(?P=at)\s{0,99}:\s{0,99}(?:(?P<bare>-?\d[\w.,]*|true|false)"
     r"|(?P<quote>[\"'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P<end>(?P=quote)?))",
