@@ -15,6 +15,7 @@ from tests.fakes.words import (
     first_n_of_each,
     json_reply,
     likeliest_token,
+    reset,
     unsupported_parameter,
 )
 from vqa_client.client.constrained import ChoiceForm, choice_form, common_form
@@ -239,7 +240,14 @@ async def test_servers_of_one_run_must_honour_the_same_form(fault_server: Starts
 
 @pytest.mark.parametrize(
     "tokenize",
-    [error(404, "Not Found"), answer("B"), json_reply({"tokens": []}), json_reply({"tokens": ["A"]}), json_reply([65])],
+    [
+        error(404, "Not Found"),
+        answer("B"),
+        json_reply({"tokens": []}),
+        json_reply({"tokens": ["A"]}),
+        json_reply([65]),
+        reset(),
+    ],
 )
 async def test_without_the_labels_tokens_the_likeliest_are_requested(
     tokenize: Any, fault_server: StartsServers

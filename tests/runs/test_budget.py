@@ -58,7 +58,7 @@ def test_workers_between_two_questions_count_in_the_cost() -> None:
     for others in (1, 0):  # both end before either worker takes the next question up
         budget.finished(Record(question_id="1", status="ok", prompt="", prompt_tokens=1), others)
     assert [budget.has_room(in_flight) for in_flight in (0, 1)] == [True, False]
-    assert budget.over
+    assert (budget.over, budget.spent) == (True, 2.0)
     assert said.said == ["$2.00 of --max_cost $3.50 are spent: questions in flight end"]
     below_a_cent = Budget(0.005, said.note)
     below_a_cent.of_model(ModelSettings(model_name="m", max_tokens=1, prices=Prices(input=4000, output=0)))

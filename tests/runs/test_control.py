@@ -133,6 +133,19 @@ async def test_a_run_between_two_shards_is_not_taken_for_ended(
     assert "no run is asking questions" in (await ctl(capsys, str(tmp_path)))[1]
 
 
+async def test_a_run_that_can_take_no_orders_says_so_and_goes_on(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.runs.control._root", lambda: str(tmp_path / "gone"))
+    of, notes = Questions(tmp_path, 2), Notes()
+    await arun(of.settings(fault_server(answer("B")).base_url), progress=notes)
+    (said,) = notes.about("ctl")
+    assert said.startswith(
+        f"vqa-client ctl can't reach this run: [Errno 2] No such file or directory: '{tmp_path}/gone/"
+    )
+    assert len(of.run_file()["sessions"]) == 1
+
+
 async def test_a_silent_connection_does_not_delay_a_run(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 40)
     running = asyncio.create_task(of.ask(fault_server((delay(0.05), answer("B"))), max_workers=4))

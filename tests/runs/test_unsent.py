@@ -29,3 +29,11 @@ def test_a_socket_counts_until_the_other_side_has_received_its_bytes() -> None:
             sender.sendall(b"x")
             receiver.recv(1)
             assert unsent_sockets() == before
+
+
+def test_without_a_list_of_descriptors_the_number_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def listed(folder: str) -> list[str]:
+        raise FileNotFoundError(2, "No such file or directory", folder)
+
+    monkeypatch.setattr("vqa_client.runs.figures.os.listdir", listed)
+    assert unsent_sockets() is None

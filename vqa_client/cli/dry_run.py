@@ -11,10 +11,10 @@ from vqa_client.cli.streams import emit, emit_json, folded, safe, say, terminal_
 from vqa_client.pages.estimate import TOKEN_SIDES
 from vqa_client.reports.names import count, duration, first_and_more, in_dollars
 from vqa_client.runs.dry_run import DryRun, ExpectedRun, dry_run
+from vqa_client.runs.stage import MILLION
 from vqa_client.settings.run import RunSettings
 
 MEGABYTE = 1e6
-MILLION = 1e6
 SHOWN = 10
 """Ids shown on a terminal; --json has all."""
 
