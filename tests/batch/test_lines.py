@@ -1,6 +1,7 @@
 """Lines of batches: the ids of requests, and each kind of result as servers write it."""
 
 import gc
+import json
 import sys
 import warnings
 from collections.abc import Awaitable, Callable
@@ -34,7 +35,7 @@ from vqa_client.client.body import Body
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.failures import CODES
 from vqa_client.client.wire import NotACompletion
-from vqa_client.errors import OutputError, ServerUnusable, UsageError
+from vqa_client.errors import OutputError, QuestionFailed, ServerUnusable, UsageError
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import Image, Question, Request
 
@@ -325,6 +326,22 @@ def test_a_part_has_the_size_of_its_file(tmp_path: Path) -> None:
     with PartWriter(parts, PartSize(line_bytes("v1", body) - 1, 9), 4) as writer, pytest.raises(UsageError):
         _ = [*writer.add("v1", body)]
     assert [each.size_bytes for each in made] == [parts.input(number).stat().st_size for number in (1, 2)]
+
+
+def test_the_line_of_an_image_that_has_changed_is_removed_and_its_neighbours_stay_whole(tmp_path: Path) -> None:
+    parts, body = PartFolder(tmp_path / "a.records.jsonl"), Body([b'{"a":1}'])
+    (tmp_path / "a.png").write_bytes(b"another size")
+    changed = Body(
+        [b'{"b":"', Image(name="a.png", path=str(tmp_path / "a.png"), sha256="", size_bytes=9, mime="image/png"), b'"}']
+    )
+    with PartWriter(parts, PartSize(9_999, 9), 1) as writer:
+        _ = [*writer.add("v1", body)]
+        with pytest.raises(QuestionFailed):
+            _ = [*writer.add("v2", changed)]
+        [made] = [*writer.add("v3", body), *writer.end()]
+    lines = [json.loads(line) for line in parts.input(1).read_bytes().splitlines()]
+    assert [(line["custom_id"], line["body"]) for line in lines] == [("v1", {"a": 1}), ("v3", {"a": 1})]
+    assert (made.ids, made.size_bytes) == (["v1", "v3"], parts.input(1).stat().st_size)
 
 
 def test_results_leave_no_file_open_if_another_is_missing(tmp_path: Path) -> None:
