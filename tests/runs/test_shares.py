@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -356,6 +357,10 @@ async def test_a_store_without_conditional_writes_is_refused(
     store.conditions = False
     with pytest.raises(UsageError, match="has no conditional writes: two workers could get one shard"):
         await worker(of, "http://127.0.0.1:9/v1", "a")
+    with monkeypatch.context() as lacking:
+        lacking.setattr(Leases, "_put", Mock(side_effect=NotImplementedError))
+        with pytest.raises(UsageError, match="has no conditional writes: two workers could get one shard"):
+            await worker(of, "http://127.0.0.1:9/v1", "a")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ANOTHER")
     s3.objects._store.cache_clear()
     with pytest.raises(UsageError, match="access is denied"):
