@@ -48,15 +48,22 @@ def test_an_error_half_way_leaves_the_old_report_and_nothing_else(tmp_path: Path
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.json"]
 
 
-def test_a_full_disk_leaves_no_half_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "written",
+    [
+        "write_json_list(sys.argv[1], {}, 'results', ({'x': 'y' * 1000} for _ in range(5000)))",
+        "with SpooledList(sys.argv[1]) as items: all(items.append({'x': 'y' * 1000}) is None for _ in range(5000))",
+    ],
+)
+def test_a_full_disk_leaves_no_half_file(written: str, tmp_path: Path) -> None:
     program = (
         "import resource, signal, sys\n"
         "from vqa_client.errors import OutputError\n"
-        "from vqa_client.json_stream import write_json_list\n"
+        "from vqa_client.json_stream import SpooledList, write_json_list\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))\n"
         "try:\n"
-        "    write_json_list(sys.argv[1], {}, 'results', ({'x': 'y' * 1000} for _ in range(5000)))\n"
+        f"    {written}\n"
         "except OutputError as error:\n"
         "    print(error)\n"
     )

@@ -2,6 +2,7 @@ import importlib.metadata
 import json
 import sys
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -53,6 +54,9 @@ def test_without_a_clone_the_error_says_what_the_sample_data_need(package, monke
     assert str(caught.value).endswith(", and the source tree that it came from isn't found")
     assert str(caught.value.hint).startswith("in a clone of vqa-client: ")
     assert str(caught.value.hint).endswith(" -m pip install . (and keep the clone)")
+    monkeypatch.setattr(importlib.metadata, "distribution", Mock(side_effect=importlib.metadata.PackageNotFoundError))
+    with pytest.raises(UsageError, match="data/ isn't part of the installed package"):
+        shipped("data")
 
 
 @pytest.mark.parametrize(
