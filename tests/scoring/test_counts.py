@@ -212,6 +212,7 @@ RESTATED = [
             ("A boy and two girls are wearing hats.", None),
         )
     ),
+    ("How many candles are on the cake?", 'The number "30" is on the cake, and there are 4 candles.', "4"),
     ("How many balls are on the table?", "There are no balls on the table, only 3 cups.", "0"),
     ("What is the age gap of these two people?", "The age gap of these two people is 7 years.", "7"),
     ("What is the difference?", "The difference between the first bar (78) and the last bar (23) is 55.", "55"),

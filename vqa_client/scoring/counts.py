@@ -18,10 +18,8 @@ ASKS: Final = re.compile(
     re.IGNORECASE,
 )
 """What a question counts, with the words after it: "people are wearing hats"."""
-_NOT_NAMES: Final = frozenset(
-    {"are", "is", "do", "does", "did", "can", "were", "was", "have", "has", "in", "on", "at", "of", "that", "which"}
-    | {"with", "there", "you", "will", "would", "the"}
-)
+_NOT_NAME_WORDS = "are is do does did can were was have has in on at of that which with there you will would the"
+_NOT_NAMES: Final = frozenset(_NOT_NAME_WORDS.split())
 _NO_PART_WORDS = """image picture photo photograph scene figure chart graph shown visible seen see this total all a an
     and be it i we displayed depicted present"""
 _NO_PART: Final = _NOT_NAMES.union(_NO_PART_WORDS.split())
@@ -34,7 +32,7 @@ _WHOLE_SET: Final = re.compile(
 )
 """The number of all things, where some are counted: "3 of the 5 people", "out of 5 people, 3 ..."."""
 _PART: Final = re.compile(
-    rf"(?:({NUMBER.pattern})|\b(?:(no one|nobody|none|no(?= \w))|(?<!each )(?<!every )(?<!all but )(?<!the )one)\b)"
+    rf"(?:({NUMBER.pattern})(?![\"”])|\b(?:(no one|nobody|none|no(?= \w))|(?<!each )(?<!every )(?<!the )one)\b)"
     r"((?:(?! (?:and|but|while) )[^.,;:!?\d\n]){0,60})",
     re.IGNORECASE,
 )

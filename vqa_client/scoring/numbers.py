@@ -4,8 +4,9 @@
 only bold number; the number of its conclusion ("So there are 14"); a total ("14 in total"); that of the part that the
 question asks for ("9 of them are red"); that of what the question counts ("14 birds", for "How many birds ..."); a sum
 with its parts ("14: 9 here and 5 there") and counting aloud; that there are none ("2 dogs and no birds"); the only
-number of the reply; a first sentence that is only a number; the only number of the last sentence. In a sentence with
-"=", the number after it counts. Numbers may be words. A number that the question has ("in 2015") isn't the answer.
+number of the reply or, if nothing is counted, outside its brackets; a first sentence that is only a number; the only
+number of the last sentence. In a sentence with "=", the number after it counts. Numbers may be words. A number that the
+question has ("in 2015") isn't the answer.
 """
 
 import re
@@ -201,7 +202,8 @@ def _candidates(reply: Reply, text: str, counted: str) -> Iterator[tuple[str, li
         yield "none", ["0"] if counts.none_counted(text, counted) else []
     yield "only number", numbers_in(text)
     outside = _ASIDE.sub(" ", text)
-    yield "outside brackets", numbers_in(outside) if not counted and numbers_in(_IS.split(outside)[-1]) else []
+    if not counted and numbers_in(_IS.split(outside)[-1]):
+        yield "outside brackets", numbers_in(outside)
     first, *others = _SENTENCE_END.split(text)
     if _is_number(first) and not (all(map(_is_number, others)) or any(map(_TAKES_BACK.match, others))):
         yield "first sentence", numbers_in(first)

@@ -32,7 +32,7 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _ANSWER_ABOUT = re.compile(
-    r"(?<=[\w$)}\]%])[.!]\s+(?:(?:the|this|that|my)\s+answer|i\s+hope|thank|(?<=\d..)(?:it|the|there|we|in))\b", re.I
+    r"(?i)(?<=[\w$)}\]%])[.!]\s+(?:(?:the|this|that|my)\s+answer|i\s+hope|thank|it\s(?:is|was)|(?<=\d..)(?:we|there|the))\b"
 )
 """Begins a sentence about the answer before it: "42. The answer is derived from the table"."""
 _AMOUNT: Final = rf"(?<![\d.:])\d+(?:\.\d+)?(?!\d|\.\d)|{FEW_WORDS}"
@@ -40,7 +40,7 @@ _RATIO = re.compile(r"(?<![\d.:])(\d+(?:\.\d+)?) ?: ?(\d+(?:\.\d+)?)(?!\d| ?:|\.
 _RATIO_IN_WORDS = re.compile(rf"(?<!from )({_AMOUNT})[ -]to[ -]({_AMOUNT})", re.IGNORECASE)
 _ASKS_RATIO = re.compile(r"\b(?:ratio|proportion|odds|scale|aspect)s?\b", re.IGNORECASE)
 _REASON = re.compile(
-    r"(?<=[\w)\"%])(?:,? (?:because|since)|, (?:not|rather than|as (?:shown|seen|stated|given)))\b", re.IGNORECASE
+    r"(?<=[\w)\"%])(?:,? (?:because|since)|, (?:not|which|rather than|as (?:shown|seen|stated|given)))\b", re.IGNORECASE
 )
 _SET_APART = (
     re.compile(r"(?P<before>[^*\n]{0,200})\*\*(?P<answer>[^*\n]{0,199}[^*\n:])\*\*(?P<after>[^*\n]{0,200})"),

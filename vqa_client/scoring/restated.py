@@ -130,7 +130,7 @@ def answer_in(reply: str, question: str) -> str:
     concluded = _answer_left(last[so.end() :], asked) if (so := _SO.search(last)) else ""
     answers = {concluded} if concluded else {_answer_left(sentence, asked) for sentence in sentences} - {""}
     words = answers.pop().split() if len(answers) == 1 else []
-    if _COUNTS.search(text) and not any(_is_amount([word]) for word in words):
+    if _COUNTS.search(text) and sum(_is_amount([word]) for word in words) != 1:
         return ""
     if _COLOUR.search(text):  # "a blue jacket"
         noun = next((at for at, word in enumerate(words) if _stem(word) in asked), len(words))
