@@ -36,7 +36,7 @@ class Clusters:
         self._ends = array("Q")
         self._signature_of = array("L")
         self._open = ""
-        self._kinds: Counter[int] = Counter()
+        self._kinds: dict[int, int] = {}
 
     def add(self, cluster: str, kind: int) -> None:
         """Count one record; "" makes it a cluster of its own."""
@@ -46,7 +46,7 @@ class Clusters:
         if cluster != self._open:
             self._close()
             self._open = cluster
-        self._kinds[kind] += 1
+        self._kinds[kind] = self._kinds.get(kind, 0) + 1
 
     def signature_counts(self) -> Counter[Signature]:
         """How many clusters have each signature."""
@@ -66,9 +66,10 @@ class Clusters:
             self._ends.append(len(self._names))
             self._signature_of.append(0)
         else:
-            self._kinds.update(dict(self._signatures[self._signature_of[number]]))
+            for kind, times in self._signatures[self._signature_of[number]]:
+                self._kinds[kind] = self._kinds.get(kind, 0) + times
         self._signature_of[number] = self._number(tuple(sorted(self._kinds.items())))
-        self._kinds = Counter()
+        self._kinds = {}
 
     def _number(self, signature: Signature) -> int:
         number = self._known.setdefault(signature, len(self._signatures))

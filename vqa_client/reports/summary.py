@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, product, repeat
-from math import fsum
+from itertools import product
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -11,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.reports.record_counts import ClusterSums, Group, KindCounts, RecordKind, TokenSum, count_kinds
-from vqa_client.scoring.statistics import Interval, Mean, interval
+from vqa_client.scoring.statistics import Interval, Mean, SumCounts, interval, sum_of_many
 from vqa_client.task import Breakdown, Description
 from vqa_client.types import STATUSES, Record, Status, has_verdict
 
@@ -168,12 +167,10 @@ def _means(sums: ClusterSums) -> tuple[Mean, Mean]:
     return mean, mean if answered == overall else _mean(answered)
 
 
-def _mean(clusters: Mapping[tuple[float, int], int]) -> Mean:
-    ordered = sorted(clusters.items())
-    n = sum(size * times for (_, size), times in ordered)
-    total = fsum(chain.from_iterable(repeat(value, times) for (value, _), times in ordered))
-    pairs = chain.from_iterable(repeat(pair, times) for pair, times in ordered)
-    return Mean(n=n, value=total / n if n else None, interval=interval(pairs))
+def _mean(clusters: SumCounts) -> Mean:
+    n = sum(size * times for (_, size), times in clusters.items())
+    total = sum_of_many((value, times) for (value, _), times in clusters.items())
+    return Mean(n=n, value=total / n if n else None, interval=interval(clusters))
 
 
 DOCUMENTS: Final = (

@@ -18,9 +18,9 @@ credit is treated as if it varied as much as right and wrong do, which makes the
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, repeat
+from itertools import chain, repeat, starmap
 from math import cos, erf, exp, fsum, lgamma, log, log1p, pi, sin, sqrt, tan
 from typing import Final
 
@@ -45,21 +45,31 @@ class Interval(Struct, frozen=True, kw_only=True):
     clusters: int
 
 
-def interval(clusters: Iterable[tuple[float, int]], confidence: float = 0.95) -> Interval | None:
+SumCounts = Mapping[tuple[float, int], int]
+"""How many clusters have this sum of scores and this number of questions."""
+
+
+def interval(clusters: Iterable[tuple[float, int]] | SumCounts, confidence: float = 0.95) -> Interval | None:
     """The interval of the mean score, from (sum of scores, number of questions) of each cluster in any order.
 
     None without questions. Scores are in [0, 1]; raises ValueError for a confidence that is not between 0 and 1.
     """
-    filled = [cluster for cluster in clusters if cluster[1] > 0]
-    n = sum(number for _, number in filled)
+    filled = {cluster: times for cluster, times in Counter(clusters).items() if cluster[1] > 0}
+    count = sum(filled.values())
+    n = sum(number * times for (_, number), times in filled.items())
     if not n:
         return None
-    mean = fsum(total for total, _ in filled) / n
-    alone = n == len(filled)
-    effective = float(n) if alone else _effective_number(filled, n, mean, confidence)
+    mean = sum_of_many((total, times) for (total, _), times in filled.items()) / n
+    alone = n == count
+    effective = float(n) if alone else _effective_number(filled, count, n, mean, confidence)
     low, high = wilson(mean, effective, confidence)
-    method = "Wilson" if alone else "cluster-robust t" if len(filled) > 1 else "Wilson, one cluster"
-    return Interval(low=low, high=high, method=method, n=n, clusters=len(filled))
+    method = "Wilson" if alone else "cluster-robust t" if count > 1 else "Wilson, one cluster"
+    return Interval(low=low, high=high, method=method, n=n, clusters=count)
+
+
+def sum_of_many(values: Iterable[tuple[float, int]]) -> float:
+    """The sum of values that come several times each, rounded once, as if they had been added one by one."""
+    return fsum(chain.from_iterable(starmap(repeat, values)))
 
 
 class Mean(Struct, frozen=True, kw_only=True):
@@ -92,8 +102,7 @@ class Averaging:
         ordered = sorted(of_clusters.items())
         n = sum(number * times for (_, number), times in ordered)
         total = sum(value * times for (value, _), times in ordered)
-        pairs = chain.from_iterable(repeat(pair, times) for pair, times in ordered)
-        return Mean(n=n, value=total / n if n else None, interval=interval(pairs))
+        return Mean(n=n, value=total / n if n else None, interval=interval(of_clusters))
 
 
 def mean_of(values: Sequence[float], clusters: Sequence[str | int]) -> Mean:
@@ -116,14 +125,13 @@ def wilson(mean: float, n: float, confidence: float = 0.95) -> tuple[float, floa
     return max(0.0, min(mean, centre - half)), min(1.0, max(mean, centre + half))
 
 
-def _effective_number(clusters: list[tuple[float, int]], n: int, mean: float, confidence: float) -> float:
-    """The number of independent questions that are worth as much as the clustered ones."""
-    count = len(clusters)
-    worst = sum(number * number for _, number in clusters) / n
+def _effective_number(clusters: SumCounts, count: int, n: int, mean: float, confidence: float) -> float:
+    """The number of independent questions that are worth as much as the `n` in `count` clusters."""
+    worst = sum(number * number * times for (_, number), times in clusters.items()) / n
     rarer = min(mean, 1 - mean)
     if count == 1 or rarer <= 0:
         return n / worst
-    squares = fsum((total - mean * number) ** 2 for total, number in clusters)
+    squares = sum_of_many(((total - mean * number) ** 2, times) for (total, number), times in clusters.items())
     deff = count / (count - 1) * squares / n / (mean * (1 - mean))
     weight = PRIOR / (PRIOR + count * rarer)
     assumed = (1 - weight) * min(max(deff, 1.0), worst) + weight * worst

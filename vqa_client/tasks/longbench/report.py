@@ -200,8 +200,9 @@ def _niah_records(
     for document, neighbours in groupby(pairs, key=lambda pair: pair[1].cluster):
         total = correct = 0
         for question, record in neighbours:
-            results.append(niah_result(question, record))
-            total, correct = total + 1, correct + (published_score(record) >= 1.0)
+            result = niah_result(question, record)
+            results.append(result)
+            total, correct = total + 1, correct + result["correct"]
             yield record
         instances.add(document, share(total, correct))
 
