@@ -38,7 +38,11 @@ FAULTS = [
     ("rows.csv", "question,A,B,options\nWhat?,x,y,\"['x','y']\"\n", "the choices are columns A, B or column `options`\n"
      "hint: say which: --choices A,B"),
     ("rows.csv", "question,options,answer\nQ,\"['a','b','c']\",1\nR,\"['a','b','c']\",2\n",
-     "column `answer` can be read as 0 or 1\nhint: say which: --answer_from 0"),
+     "column `answer` can be read as places counted from 0 or places counted from 1\n"
+     "hint: say which: --answer_from 0 or --answer_from 1"),
+    ("rows.csv", "question,A,B,answer\nQ,1,2,1\nR,2,1,2\n",
+     "column `answer` can be read as places counted from 1 or the texts of choices\n"
+     "hint: say which: --answer_from 1 or --answer_from text"),
     ("rows.csv", "id,question,answer\n1,What?,x\n1,Who?,y\n", "row 2, column `id`: two rows have the id '1'"),
     ("rows.csv", "", "is empty"),
     ("rows.csv", "question,answer\n", "has no rows\nhint: a data file has a question per row"),

@@ -28,8 +28,6 @@ def ask(data: Path, /, settings: AskSettings) -> int:
         write_benchmark(fetched, settings.to, url_of(data))
         emit_lines(str(settings.to))
         return EXIT_OK
-    if settings.prompt and "{" not in settings.prompt:
-        say("warning: --prompt has no {question} and no other {column}: the same words are sent for every row")
     code = evaluate(settings)
     if settings.dry_run and settings.show and not settings.json:
         emit_lines(*(f"\n{text}" for text in _first_questions(settings)))

@@ -54,7 +54,7 @@ class Survey(Struct, frozen=True, kw_only=True):
 
     `answer_form` is the form of answers to choices, `parts` counts questions, `references` counts open questions by
     their number of answers, `faults` are the faulty rows, and `systems` are the system messages of conversations: all
-    of them, or the first two.
+    of them, or the first two. `leaves_out` says that the prompt has no column, though one is the question.
     """
 
     tables: tuple[Any, ...]
@@ -66,6 +66,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     rows: int
     columns: tuple[str, ...]
     systems: tuple[str, ...] = ()
+    leaves_out: bool = False
 
     def reading(self) -> Iterator[str]:
         """The result for people, one line per fact."""
@@ -77,6 +78,8 @@ class Survey(Struct, frozen=True, kw_only=True):
             yield f"  answers   {_FORM_WORDS[self.answer_form]}, because all of them fit"
         if missing := self.parts.get("no_answer"):
             yield f"  without an answer: {count(missing, 'row')}, asked, and in no accuracy"
+        if self.leaves_out:
+            yield "warning: --prompt has no {question} and no other {column}: the same words are sent for every row"
 
 
 def survey(settings: AskSettings) -> Survey:
@@ -161,6 +164,7 @@ def _survey(settings: AskSettings, tables: list[Table], mapping: Mapped, rows: i
         columns=columns,
         systems=tuple(facts.systems),
         rows=rows,
+        leaves_out=bool(mapping.question and settings.prompt and "{" not in settings.prompt),
     )
 
 
@@ -242,7 +246,8 @@ def _part(question: Question, settings: AskSettings, *, answered: bool) -> str:
 def _only_form(forms: set[AnswerForm], differ: set[frozenset[AnswerForm]], mapping: Mapped) -> AnswerForm:
     if any(pair <= forms for pair in differ):
         raise UsageError(
-            f"column `{mapping.answer}` can be read as {' or '.join(sorted(forms))}", hint="say which: --answer_from 0"
+            f"column `{mapping.answer}` can be read as {' or '.join(_FORM_WORDS[form] for form in sorted(forms))}",
+            hint=f"say which: {' or '.join(f'--answer_from {form}' for form in sorted(forms))}",
         )
     return next(form for form in FORMS if form in forms)
 
