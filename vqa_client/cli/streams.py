@@ -4,7 +4,6 @@ import codecs
 import json
 import os
 import re
-import shutil
 import signal
 import sys
 import textwrap
@@ -88,7 +87,11 @@ def prepare_streams() -> None:
 
 def terminal_width(stream: TextIO | None = None) -> int:
     """The columns of the terminal at a stream, by default standard output; 0 if it isn't a terminal."""
-    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
+    if not (stream or sys.stdout).isatty():
+        return 0
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def say(text: str) -> None:

@@ -8,9 +8,9 @@ from cyclopts import Group, Parameter
 from msgspec import Struct
 
 from vqa_client.errors import UsageError
+from vqa_client.settings.choices import ChoiceOptions
 from vqa_client.settings.run import ASKED, DATA, IMAGES, JUDGE, OneModelSettings, RunSettings
 from vqa_client.settings.validation import AtLeast, Several, Switch
-from vqa_client.types import ChoiceMode
 
 
 class _Effect(Struct, frozen=True):
@@ -24,25 +24,6 @@ ASKS: Final = _Effect("asks")
 READS: Final = _Effect("reads")
 """Marks an option that changes how replies are read: with another value, saved replies are scored again."""
 ALL_PAGES, EVIDENCE, RETRIEVED = "all", "evidence", "retrieved:"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChoiceOptions(RunSettings):
-    """Options of benchmarks with choices: the order of the choices, and how an answer is obtained."""
-
-    choice_mode: Annotated[ChoiceMode, ASKED] = "text"
-    """text: read the letter from the reply; structured: constrain the reply to one letter; logprob: pick the letter
-    with the highest first-token probability."""
-    shuffle_choices: Annotated[Switch, ASKED] = False
-    """Shuffle each question's choices by --seed."""
-    circular: Annotated[Switch, ASKED] = False
-    """Ask each question in all rotations of its choices; right if right in every one."""
-
-    @property
-    def variations(self) -> tuple[str, ...]:
-        """The options of every benchmark, and those that change the order of the choices."""
-        options = {"--shuffle_choices": self.shuffle_choices, "--circular": self.circular}
-        return (*super().variations, *(option for option, is_given in options.items() if is_given))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, cast
 from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.declared import ChoiceOptions
+from vqa_client.settings.choices import ChoiceOptions
 from vqa_client.settings.run import DATA, IMAGES, RUN, SERVER, ConfiguredSettings, OneModelSettings
 from vqa_client.settings.validation import ABOVE_0, AtLeast, CsvSafe, Formerly, Several, Switch, with_former_names
 from vqa_client.types import without_none

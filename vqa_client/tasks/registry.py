@@ -20,7 +20,8 @@ from vqa_client.errors import DataError, UsageError, did_you_mean
 from vqa_client.own_code import is_ours, place_of, shown, text_of
 from vqa_client.prompt import Prompt
 from vqa_client.reports.names import safe_name
-from vqa_client.settings.declared import AskSettings, ChoiceOptions, ChoicePageSettings, ChoiceSettings, PageSettings
+from vqa_client.settings.choices import ChoiceOptions
+from vqa_client.settings.declared import AskSettings, ChoicePageSettings, ChoiceSettings, PageSettings
 from vqa_client.settings.run import RunSettings, given_output, names_report, output_option
 from vqa_client.settings.validation import required_options
 from vqa_client.tables.hub import address_of, fetch
