@@ -12,8 +12,8 @@ from vqa_client.runs.figures import Quarters
 from vqa_client.types import Record
 
 
-def told(*latencies_s: float, **changes: Any) -> list[str]:
-    return grown_latency({"quarters": quarters(*latencies_s, **changes)})
+def told(*latencies_s: float, wall_s: object = 60.0, **changes: Any) -> list[str]:
+    return grown_latency({"wall_s": wall_s, "quarters": quarters(*latencies_s, **changes)})
 
 
 def test_a_server_that_grows_slower_is_reported_with_a_way_out() -> None:
@@ -31,6 +31,8 @@ def test_a_server_that_grows_slower_is_reported_with_a_way_out() -> None:
         ((0.5, 0.5, 2.0, 1.0), {}),  # a busy moment that has passed
         ((0.5, 0.5, 0.55, 0.6), {}),  # a fifth
         ((0.5, 0.5, 1.0, 2.0), {"replies": 10}),  # too few
+        ((0.5, 0.5, 1.0, 2.0), {"wall_s": 59.0}),  # too short
+        ((0.5, 0.5, 1.0, 2.0), {"wall_s": "long"}),
         ((0.5, 0.5, 0.6, 0.7), {"replies": 25}),  # may be chance
         ((0.5, 0.0, 1.0, 2.0), {}),  # no latency is known
         ((0.5, 0.5, 1.0, 2.0), {"prompt_tokens": [100, 100, 200, 400]}),  # longer documents
@@ -44,7 +46,7 @@ def test_latencies_with_another_reason_are_not_a_drift(latencies_s: tuple[float,
 
 @pytest.mark.parametrize("given", [None, 3, [], [{"replies": "many"}], quarters(0.5, 1.0), [{"replies": 0}] * 4])
 def test_a_start_without_quarters_has_no_drift(given: Any) -> None:
-    assert grown_latency({"quarters": given}) == []
+    assert grown_latency({"wall_s": 60.0, "quarters": given}) == []
 
 
 @pytest.mark.parametrize("spread", [0.2, 0.8, 2.0])
@@ -75,7 +77,7 @@ def test_replies_that_each_take_a_hundredth_longer_are_a_drift(growth: float, mo
         found.add(Record(question_id=str(number), status="ok", latency_s=latency_s, completion_tokens=5))
     assert len(found.described()) == 4
     assert sum(one["replies"] for one in found.described()) == 300
-    assert bool(grown_latency({"quarters": found.described()})) == (growth > 1)
+    assert bool(grown_latency({"wall_s": 60.0, "quarters": found.described()})) == (growth > 1)
 
 
 def test_only_memory_that_grew_by_half_and_by_a_gigabyte_is_reported() -> None:

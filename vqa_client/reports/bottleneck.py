@@ -223,6 +223,8 @@ _LIMIT_OF: Mapping[str, Callable[[Start], str]] = {
 LEAST_REPLIES = 20
 GROWN, ERRORS = 1.3, 4.0
 """Growth by this factor and by this many standard errors is not chance: latencies vary by a factor of two and more."""
+SHORT_S = 60.0
+"""A start of less time shows no leak: other work on the machine slows a server for seconds."""
 GROWN_MEMORY, _GIB = 1.5, 1 << 30
 
 
@@ -240,8 +242,10 @@ class Quarter(Struct, frozen=True, kw_only=True):
 def grown_latency(session: Mapping[str, Any]) -> list[str]:
     """A sentence if latencies rose over the last three quarters, and chance and larger questions don't explain it.
 
-    The first quarter is a cold server's. Too few replies give no sentence.
+    The first quarter is a cold server's. Too few replies and too short a start give no sentence.
     """
+    if (_read(session.get("wall_s"), float) or 0.0) < SHORT_S:
+        return []
     quarters = _read(session.get("quarters"), list[Quarter]) or []
     if len(quarters) != 4 or any(quarter.replies < LEAST_REPLIES or quarter.latency_s <= 0 for quarter in quarters[1:]):
         return []
