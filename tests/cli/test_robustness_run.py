@@ -49,7 +49,7 @@ def test_each_corruption_is_a_row_with_its_worst_drop(clean: list[tuple[str, int
     scores = CorruptedScores()
     for name, level, right in (*clean, *ASKED):
         for n in range(40):
-            scores.add(str(n), name, level, score=float(n < right), status="ok", cluster="")
+            scores.add(str(n), name, level, score=float(n < right), status="ok", cluster="", type_="")
     summary = RobustnessSummary(**SUMMARY, curves=scores.curves(), notes=["a note"])
     assert lines(of_robustness(report(summary), summary)) == expected
 

@@ -224,7 +224,7 @@ def test_a_level_that_was_not_run_leaves_a_gap() -> None:
 def test_a_figure_that_can_not_be_drawn_says_why_and_the_others_are_drawn(tmp_path: Path) -> None:
     found = CorruptedScores()
     for level in (1, 2):
-        found.add("1", "snow", level, score=1.0, status="ok", cluster="")
+        found.add("1", "snow", level, score=1.0, status="ok", cluster="", type_="")
     paths, missing = draw(evaluate({"m": found.curves()}), tmp_path)
     assert {path.stem for path in paths} == {"accuracy_by_level"}
     two = "no metric has two different values in the pool"

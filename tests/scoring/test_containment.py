@@ -29,6 +29,7 @@ GIVEN = [
     ("20", "It costs $20."),
     ("20%", "20 percent"),
     ("60%", "60%"),
+    ("45°", "45 °"),
     ("$1,000", "$1000"),
     ("42", "[42]"),
     ("42", "42!"),
@@ -137,6 +138,7 @@ NO_SECRETS = [
     ("8", "The dress costs 8 dollars, the hat 5."),
 ]
 UNCOMMITTED = [
+    ("7%", "5%. Then 7%."),
     ("7421", "The secret number isn't mentioned, but there is 7421 on page 3."),
     ("7421", "The secret number isn't visible, but 7421 is printed on the page."),
     ("7421", "There is no secret number, but 7421 appears."),

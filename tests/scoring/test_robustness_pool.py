@@ -63,7 +63,7 @@ def test_only_questions_that_both_have_are_compared_and_all_are_counted() -> Non
 
 def test_the_record_added_last_counts_and_a_failed_one_is_wrong() -> None:
     found = scores(snow=[[1, 1], [1, 1]])
-    found.add("1", "snow", 1, score=0.0, status="timeout", cluster="0")
+    found.add("1", "snow", 1, score=0.0, status="timeout", cluster="0", type_="")
     level = found.curves().levels["snow"][1]
     assert (level.total, level.answered, level.accuracy, level.statuses) == (2, 1, 0.5, {"ok": 1, "timeout": 1})
     assert found.curves().n_failed == 1
@@ -77,7 +77,7 @@ def test_a_question_type_loses_the_mean_over_all_corrupted_images() -> None:
 
 def test_without_clean_images_there_are_accuracies_and_no_differences() -> None:
     found = CorruptedScores()
-    found.add("1", "snow", 2, score=1, status="ok", cluster="")
+    found.add("1", "snow", 2, score=1, status="ok", cluster="", type_="")
     assert found.curves().clean is None
     assert found.curves().accuracies("snow") == [None, None, 1.0]
     assert found.curves().levels["snow"][2].difference is None

@@ -96,7 +96,7 @@ class CorruptedScores:
         self._outcomes: dict[tuple[str, int], dict[int, tuple[float, Status]]] = {}
 
     def add(
-        self, question: str, corruption: str, level: int, *, score: float, status: Status, cluster: str, type_: str = ""
+        self, question: str, corruption: str, level: int, *, score: float, status: Status, cluster: str, type_: str
     ) -> None:
         """Add a question in a variant: its score in [0, 1], its image or document as `cluster`, and its type if any."""
         number = self._numbers.setdefault(question, len(self._numbers))
