@@ -332,8 +332,8 @@ def _with_joined_labels(reply: ChoiceReply, match: re.Match[str], rule: str, *, 
 
 def _denied(reply: ChoiceReply, start: int, end: int) -> bool:
     """Whether the words between a cue and its answer deny it or name another label."""
-    fill = _ASIDE.sub("", reply.text[start:end].strip(" :\x02\x03")).strip(" :\x02\x03")
-    return fill != "" and (_BAD_FILL.search(fill) is not None or reply.patterns.labels.exact.search(fill) is not None)
+    fill = _ASIDE.sub("", reply.text[start:end])
+    return _BAD_FILL.search(fill) is not None or reply.patterns.labels.exact.search(fill) is not None
 
 
 def declared(reply: ChoiceReply) -> Found | None:

@@ -156,7 +156,7 @@ def _meant_text(reply: str) -> str:
             pass
         else:
             reply = "\n".join((*_lines(value), opened[end:]))
-    return _EMPHASIS.sub("", reply) if "*" in reply or "#" in reply or ">" in reply else reply
+    return _EMPHASIS.sub("", reply)
 
 
 _TABLE = lazily(
