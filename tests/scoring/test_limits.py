@@ -11,6 +11,7 @@ from vqa_client.scoring.finish import is_cut
 from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.refusal import misses_image
 from vqa_client.scoring.restated import affirms, answer_in
+from vqa_client.scoring.strict.commitment import lists_lines
 from vqa_client.scoring.strict.containment import contains_strict
 from vqa_client.scoring.vqa_accuracy import is_sentence
 from vqa_client.scoring.vqa_normalise import without_punctuation
@@ -35,6 +36,8 @@ LIMITS: list[tuple[int, Callable[[int], object]]] = [
     (5, lambda size: not is_sentence("word " * size)),
     (800, lambda size: misses_image("there is no image attached".center(size))),
     (5, lambda size: not contains_strict("7421", f"The secret is 7421.\nAnswer: {' '.join(['word'] * size)}.")),
+    (40, lambda size: lists_lines("\n".join(("a" * size, "b", "c")))),
+    (3, lambda size: lists_lines("\n".join(("a " * size, "b", "c")))),
     (9, lambda size: _choice("1" * size)),
     (8, lambda size: read_phrase(said("red " * size)).text),
 ]

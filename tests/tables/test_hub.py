@@ -194,7 +194,7 @@ def test_the_user_has_to_choose_one_of_several_splits(served: Hub) -> None:
         fetch(Address("own/set", "", ""), [], yes=True, note=lambda line: None)
     assert caught.value.hint == "name one: hf://own/set:test-0"
     with pytest.raises(DataError, match="own/set has no data of this benchmark") as missing:
-        fetch(Address("own/set", "", ""), [("*.tsv", "*.json"), ("*.csv",)], yes=True, note=lambda line: None)
+        fetch(Address("own/set", "", ""), [("*.tsv", "data/*.parquet"), ("*.csv",)], yes=True, note=lambda line: None)
     assert missing.value.hint == "known forms are *.tsv; *.csv"
     served.files = {f"{ending}.{ending}": b"" for ending in ("csv", "json", "jsonl", "md", "parquet", "tar", "tsv")}
     with pytest.raises(UsageError, match="own/set has 6 splits: csv, json, jsonl, parquet, tar, tsv"):

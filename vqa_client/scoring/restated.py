@@ -167,7 +167,7 @@ def _answer_left(sentence: str, asked: frozenset[str]) -> str:
         return "" if all(_restates(word, asked) for word in led[1].split()) else led[1]
     if (alone := _ALONE.fullmatch(sentence)) and _LINKS.isdisjoint(sentence.split()):
         return alone[1]
-    clause, *tail = _TAIL.split(sentence.strip(), maxsplit=1)
+    clause, *tail = _TAIL.split(sentence.strip())
     if tail and _is_amount(clause.split()) and clause.count(" ") < 2:
         return clause
     if equation := _EQUATION.fullmatch(clause.rstrip(".")):
