@@ -250,6 +250,8 @@ def test_any_name_can_be_drawn(tmp_path: Path) -> None:
     with styled():
         drawn = accuracy_by_level(pool(*seen, "模型", corruptions=("snow",)))
         assert {*seen.values()} <= {*texts(drawn)}
+        drops = pool("x" * 26, "x" * 27, corruptions=("snow",))
+        assert {"x" * 26, "x" * 11 + " … " + "x" * 11} <= {*texts(relative_drop(drops))}
         save(drawn, tmp_path, "figure", dpi=20)
 
 

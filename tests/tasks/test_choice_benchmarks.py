@@ -224,22 +224,24 @@ def test_a_harness_that_reads_no_open_answer_counts_it_as_wrong(name: str, figur
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "reply", "right"),
+    ("name", "metric", "text", "reply", "right"),
     [
-        ("mmmu", "Which?", "Answer: A\n", 1),
-        ("mmmu", "Which?", "\tA", 1),
-        ("mmmu-pro", "Which?", "Answer: A\n", 1),
-        ("mmmu-pro", "Which?", "The answer is A.", 1),
-        ("mmmu-pro", "", "The answer is A.", 0),
-        ("mmmu-pro", "", "A\n", 1),
-        ("mmmu-pro", "", "a", 0),
+        ("mmmu", "lmms_eval", "Which?", "Answer: A\n", 1),
+        ("mmmu", "lmms_eval", "Which?", "\tA", 1),
+        ("mmmu-pro", "lmms_eval", "Which?", "Answer: A\n", 1),
+        ("mmmu-pro", "lmms_eval", "Which?", "The answer is A.", 1),
+        ("mmmu-pro", "lmms_eval", "", "The answer is A.", 0),
+        ("mmmu-pro", "lmms_eval", "", "A\n", 1),
+        ("mmmu-pro", "lmms_eval", "", "a", 0),
+        ("mmmu-pro", "published_unguessed", "Which?", "A\n", 0),
+        ("blink", "published", "Which?", " A", 0),
     ],
 )
-def test_lmms_eval_strips_a_reply_and_compares_all_of_it_where_the_question_is_a_screenshot(
-    name: str, text: str, reply: str, right: float
+def test_lmms_eval_strips_a_reply_and_a_published_script_does_not_and_a_screenshots_is_compared_as_a_whole(
+    name: str, metric: str, text: str, reply: str, right: float
 ) -> None:
     question = Question(id="1", text=text, references=("A",), choices=CHOICES)
-    assert read(name, "lmms_eval", reply, question).score == right
+    assert read(name, metric, reply, question).score == right
 
 
 @pytest.mark.parametrize(
