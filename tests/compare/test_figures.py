@@ -281,7 +281,9 @@ def test_a_terminal_shows_the_sentence_both_accuracies_every_test_the_largest_gr
     runs = [
         [
             record(
-                f"q{n}", score=float(n % 2 != side or n < 3), groups={"kind": f"k{n % 14}", "word_type": "xy"[n % 2]}
+                f"q{n}",
+                score=float(n % 2 != side or n < 3),
+                groups={"kind": f"k{n % 14}", "word_type": ("x" * 37, "y" * 36)[n % 2]},
             )
             for n in range(30)
         ]
@@ -316,8 +318,8 @@ k9 2 100.0 0.0 -100.0 -100.0 to +79.9 0.500 1
 k10 2 0.0 100.0 +100.0 -79.9 to +100.0 0.500 1
 k11 2 100.0 0.0 -100.0 -100.0 to +79.9 0.500 1
 by word type questions a b points 95 % interval p p by Holm
-x 15 13.3 100.0 +86.7 +50.6 to +100.0 < 0.001 0.004
-y 15 100.0 6.7 -93.3 -100.0 to -58.4 < 0.001 0.002
+xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx ... 15 13.3 100.0 +86.7 +50.6 to +100.0 < 0.001 0.004
+yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy 15 100.0 6.7 -93.3 -100.0 to -58.4 < 0.001 0.002
 scored higher by org/b: 13 questions: q4, q6, q8, q10, q12, ...
 scored higher by org/a: 14 questions: q3, q5, q7, q9, q11, ...
 compare.json

@@ -92,6 +92,7 @@ def test_a_page_that_a_folder_lacks_is_shown_as_missing(tmp_path: Path) -> None:
 def test_pages_are_spread_evenly_or_named() -> None:
     assert chosen(PAGES, (), 2) == ["d2_page_001", "d7_page_001"]
     assert chosen(PAGES, (), 99) == PAGES
+    assert len(chosen(PAGES, (), 0)) == 1
     assert chosen(PAGES, ("d3", "d1_page_001.png"), 1) == ["d3_page_001", "d1_page_001"]
 
 

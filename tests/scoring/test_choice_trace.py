@@ -59,6 +59,11 @@ def test_rules_that_find_something_else_are_shown() -> None:
     assert view.read.startswith("*C* looks likely")
 
 
+def test_a_trace_has_the_labels_that_the_rules_read_for_ordinals() -> None:
+    view = explained("I'll go with the second option.")
+    assert (view.read, view.answer.text) == ("I'll go with option B.", "B")
+
+
 def test_a_trace_ends_before_an_invented_question() -> None:
     view = explained("The answer is B.\n\nQuestion: What else?\nThe answer is C.")
     assert (view.answer.text, view.answer.rivals, view.read) == ("B", (), "The answer is B.")

@@ -41,6 +41,7 @@ class Hub:
         self.sizes: dict[str, int] = {}
         self.gated = False
         self.fetched: list[str] = []
+        self.revision = ""
 
     def handler(self) -> type[BaseHTTPRequestHandler]:
         server = self
@@ -63,6 +64,7 @@ class Hub:
                     ]
                     self._send(200, json.dumps(tree).encode(), {"Content-Type": "application/json"})
                 elif path.startswith("/api/datasets/own/set"):
+                    server.revision = path.removeprefix("/api/datasets/own/set").removeprefix("/revision/")
                     self._send(200, json.dumps(server.info()).encode(), {"Content-Type": "application/json"})
                 elif f"/resolve/{COMMIT}/" in path:
                     self._file(path.partition(f"/resolve/{COMMIT}/")[2])
@@ -244,6 +246,7 @@ def test_without_the_hub_fetched_data_is_read(served: Hub, revision: str) -> Non
     served.files = {f"data/{split}-00000-of-00001.jsonl": json.dumps(ROWS[0]).encode() for split in ("test", "train")}
     asked = Address("own/set", revision, "test")
     first = fetch(asked, [], yes=True, note=lambda line: None)
+    assert served.revision == (revision or "main")
     served.status = 500
     assert fetch(asked, [], yes=False, note=lambda line: None) == first
     with pytest.raises(DataError, match=r"1 file\(s\) are missing"):

@@ -140,7 +140,7 @@ def _token(
     if own and (start := _TO_OWN.match(text, end)) and lower.startswith(own, start.end()):
         own_end = start.end() + len(own)
     stands, alone, word = (False, False, "") if IN_FORMULA.match(text, end) else _standing(text, end, token[0])
-    if (stands or alone or word) and EXCLUDED.match(text, end):
+    if EXCLUDED.match(text, end):
         stands, alone, word = False, False, ""
     if joined := further.match(text, end):
         means = means_alone = not IN_FORMULA.match(text, joined.end())
