@@ -153,6 +153,7 @@ def test_a_statement_of_what_is_asked_says_yes_and_answers(tmp_path: Path, fault
         "Is there a cow?": ("There is a cow.", "no", 0),
         "Is there a fox?": ("There may be a fox.", "yes", 0),
         "Is there a hen?": ("There is a house.", "yes", 0),
+        "Is his cap red?": ("His head isn't visible.", "no", 0),
         "How many owls are there?": ("3", "There are 3 owls.", 1),
         "How many rats are there?": ("There are 3 bats.", "There are 3 rats.", 0),
         "What color is the bag?": ("It is a blue bag.", "blue", 1),

@@ -24,11 +24,12 @@ RULES_THAT_READ = {
     *("abbreviation", "answer", "answer text", "brackets", "cases", "commitment", "commitment text", "conclusion"),
     *("conclusion text", "contrast", "correct", "correct text", "correction", "difference", "emphasis", "exact text"),
     *("exception", "exclusion", "fit", "hedge", "identity", "last word", "leading label", "leading text", "list"),
-    *("marked", "marked text", "no_text", "opening", "option", "own line", "paraphrase", "parts", "possibility"),
+    *("marked", "marked text", "no_text", "option", "own line", "paraphrase", "parts", "possibility"),
     *("reference", "refusal", "remainder", "replacement", "retraction", "sentence", "stance", "stance text", "subject"),
     *(
         "label after list",
         "part of text",
+        "same things",
         "predicate",
         "text",
         "tick",

@@ -51,7 +51,7 @@ def test_rules_that_find_something_else_are_shown() -> None:
     assert [rule.name for rule in view.rules if rule.fired] == ["declaration"]
     assert [rule.name for rule in view.rules] == [
         *("declaration", "exact text", "weights", "tick", "leading label", "leading text", "emphasis", "brackets"),
-        *("predicate", "last word", "exclusion", "list", "text", "opening", "parts", "difference"),
+        *("predicate", "last word", "exclusion", "list", "same things", "text", "parts", "difference"),
         *("part of text", "paraphrase", "yes or no", "statements", "none or all", "undetermined"),
     ]
     assert found["declaration"] == ("B",)

@@ -40,6 +40,7 @@ ANSWERED = [
     ("What is the total?", "The total appears to be 40.", "40."),
     ("What is the animal?", "The animal is not a dog, but a cat.", "a cat."),
     ("What is the animal?", "The animal isn't a dog; it's a cat.", "a cat."),
+    ("What is the animal?", "The animal is an elk, not a moose, in the image.", "an elk"),
     ("Quelle est la valeur en 2015 ?", "La valeur en 2015 est 23,5.", "23,5."),
     ("¿Cuál es el valor en 2015?", "El valor en 2015 es 23,5.", "23,5."),
     ("Is the car red?", "The car is red.", ""),
@@ -89,6 +90,15 @@ AFFIRMED = [
     ("What is it?", "It is a dog.", False),
     ("Is the man tall?", "The man is taller.", False),
     ("Is the man tall?", "The man is tall", True),
+    ("Is there a dog?", "In the image, there are two dogs.", True),
+    ("Is there a dog?", "There is a hot dog.", False),
+    ("Is there a dog?", "There's a dog in the yard.", True),
+    ("Is the man wearing a hat?", "He is wearing a red hat.", True),
+    ("Is the man wearing a black hat?", "He is wearing a red hat.", False),
+    ("Is the shop open?", "It is open.", True),
+    ("Are the two cubes the same size?", "They are the same size.", True),
+    ("Is the left bar taller than the right bar?", "The left bar is taller.", True),
+    ("Is the left bar taller than the right bar?", "It is the right bar.", False),
 ]
 
 

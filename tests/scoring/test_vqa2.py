@@ -240,6 +240,8 @@ def test_the_published_records_are_reproduced(name: str, differing: list[tuple[s
         ("Yes, only when reading.", "yes"),
         ("Yes, only if the light is on.", None),
         ("It would not be wrong to say no.", "no"),
+        ("The image may or may not contain a dog.", None),
+        ("There is no sign, so I can't tell.", None),
     ],
 )
 def test_polarity_is_read_by_words_and_a_non_answer_has_none(reply: str, says: str | None) -> None:

@@ -35,6 +35,12 @@ _AND_A_HALF = re.compile(rf"\b(\d{{1,9}}|{_WORD}) and (?:a|one)[ -]half\b", re.I
 _APART = re.compile(r"\d(?<![\w.,:/+-]\d)(?<!\d \d)(?:(?:, ?| - |[ -])\d){2,11}(?![\w/-]|[ .,:]\d)")
 _SPLIT = re.compile(r"[\s,-]+(?:and )?")
 _NOT_DIGIT = re.compile(r"\D+")
+ONE = re.compile(
+    r"\b(is|has|have|only|just|exactly|and(?= \w+ (?!\w+ing\b|is\b|was\b|has\b|on\b|in\b|at\b)[a-z])) one\b"
+    r"(?! (?:of|number|answer|way|thing|value|option|choice|possib\w+|who|that|which|can|or)\b)",
+    re.IGNORECASE,
+)
+"""Where "one" is a number; mostly it is a pronoun."""
 DIGITS: Final = 12
 """Numbers with more digits are not looked for in words."""
 

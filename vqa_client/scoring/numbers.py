@@ -21,7 +21,7 @@ from vqa_client.scoring.choices.grammar import RATHER
 from vqa_client.scoring.counts import ASKS, NUMBER, numbers_in
 from vqa_client.scoring.denials import NOT, NOT_THAT, denied_before
 from vqa_client.scoring.maths import number_of, same_maths
-from vqa_client.scoring.number_words import SPELLED, value_of, with_dozens_and_fractions
+from vqa_client.scoring.number_words import ONE, SPELLED, value_of, with_dozens_and_fractions
 from vqa_client.scoring.patterns import TRIES, in_ascii_digits, last_match
 from vqa_client.scoring.readings import choice, ratio_in, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
@@ -69,11 +69,6 @@ _NONE = re.compile(
     r" (?:(?:see|show|contain|have) )?(?:any(?:body|one)?|a single))\b"
     r"(?! (?:\w+ )?(?:information|way|idea|clue|answer|data|context|mention|indication|doubt|question|image|picture"
     r"|photo|figure|graph|chart|table)\b)(?: of (?!the (?:option|choice|number|value)s)[^.;:]{0,80}|[^.\d]{0,60})\.?",
-    re.IGNORECASE,
-)
-_ONE = re.compile(
-    r"\b(is|has|have|only|just|exactly|and(?= \w+ (?!\w+ing\b|is\b|was\b|has\b|on\b|in\b|at\b)[a-z])) one\b"
-    r"(?! (?:of|number|answer|way|thing|value|option|choice|possib\w+|who|that|which|can|or)\b)",
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(r"(?<![\d%)] )\b(?:minus|negative) (?=\d)", re.IGNORECASE)
@@ -295,7 +290,7 @@ def _in_digits(text: str, counted: str) -> str:
 
     "one" is mostly a pronoun: it counts behind a word such as "only", or if it is the only number.
     """
-    text = _ONE.sub(r"\1 1", with_dozens_and_fractions(_NAMED.sub(" ", text), counted))
+    text = ONE.sub(r"\1 1", with_dozens_and_fractions(_NAMED.sub(" ", text), counted))
     text = SPELLED.sub(lambda words: words[0] if words[0].lower() == "one" else value_of(words[0]) or words[0], text)
     if not NUMBER.search(text):
         text = re.sub(r"\bone\b(?! of| can|'s)", "1", text, flags=re.IGNORECASE)

@@ -34,7 +34,7 @@ _FOLDS: Final = {
     **dict.fromkeys(map(ord, INVISIBLE), ""),
     **dict.fromkeys(map(ord, _LINE_ENDS), "\n"),
     **{first + offset: chr(ord("A") + offset) for first in _ENCLOSED for offset in range(26)},
-    **str.maketrans({"。": ". ", "、": ",", "İ": "I", "$": ""}),
+    **str.maketrans({"。": ". ", "、": ",", "İ": "I", "$": "", "⁄": "/"}),
 }
 
 
@@ -50,7 +50,7 @@ def plain(text: str) -> str:
         text = _without_latex(text)
     text = _without_marks(text)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", _POWER.sub(r"^\1", text))
+        text = unicodedata.normalize("NFKC", _FRACTION_SIGN.sub(" ", _POWER.sub(r"^\1", text.replace("º", "°"))))
     text = _SPACES.sub(" ", text.translate(_FOLDS))
     return _trim(_BLANK_LINES.sub("\n", text).strip()) if "\n" in text else text.strip()
 
@@ -67,6 +67,8 @@ def _trim(text: str) -> str:
 _WORD = re.compile(r"[^\W_]")
 _POWER = re.compile(r"(?<=[\w)])([²³⁴⁵⁶⁷⁸⁹]|[⁰¹²³⁴⁵⁶⁷⁸⁹]{2,3})")
 """NFKC makes the power of "x²" the digit of "x2"."""
+_FRACTION_SIGN = re.compile(r"(?<=\d)(?=[¼-¾⅐-⅞])")
+"""Before the fraction of "3½"."""
 _CONTROL = re.compile(r"[\x00-\x03\x06-\x08\x0e-\x1f]")
 _SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
 _BLANK_LINES = re.compile(r" \n[ \n]*|\n[ \n]+")
@@ -107,6 +109,8 @@ _COMMAND = re.compile(
 )
 _DEGREE = re.compile(r"\s?\^\s?(?:\\circ\b|\{\s?\\circ\s?\})|\s?\\degrees?\b")
 _FRACTION = re.compile(r"\\[cdt]frac(?![a-z])")
+_TWO_DIGITS = re.compile(r"(?<=\\frac) ?(\d) ?(\d)")
+_UNIT = re.compile(r"(?<=\d)(?:\\[,;: ]|[~ ])*\\(?:text|mathrm)\s?\{\s?([^{}]*)\}")
 _AROUND_SUBSCRIPT = re.compile(
     r"\\(?:text|mathrm|ce)\{([A-Za-z]{1,12})\}(?=_)|(?<=_\d|\d\})\\(?:text|mathrm|ce)\{([A-Z][A-Za-z]?)\}"
 )
@@ -117,7 +121,7 @@ _ESCAPED = re.compile(r"\\([^\w\s\\])")
 
 
 def _without_latex(text: str) -> str:
-    text = _FRACTION.sub(r"\\frac", text.replace("\\\\", "\n"))
+    text = _UNIT.sub(r" \1", _TWO_DIGITS.sub(r"{\1}{\2}", _FRACTION.sub(r"\\frac", text.replace("\\\\", "\n"))))
     text = _DEGREE.sub("°", _COLOUR.sub(" ", text))
     text = _boxes(text) if "box" in text else text
     return _ESCAPED.sub(r"\1", _SPACING.sub(" ", _COMMAND.sub(" ", text)))

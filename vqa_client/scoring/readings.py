@@ -73,6 +73,11 @@ _DENIES = re.compile(r"\b(?:no|not|never|cannot|without)\b|n't\b", re.IGNORECASE
 _OPENING = re.compile(r"\W{0,3}(yes|no)(?=[.,;:!]|$)", re.IGNORECASE)
 _NO_OTHERS = re.compile(r"\W{0,3}no [^.,;:!?\n]{1,60}, but (?P<rest>[^\n]{1,200})", re.IGNORECASE)
 """Denies other things first: "No cats, but there is a dog"."""
+_UNSEEN = re.compile(
+    r"\b(?:the|his|her|its|their) (?P<thing>[\w ]{1,30}?) (?:is|are|can)(?: not|n't|'t|not) (?:be )?"
+    r"(?:visible|seen|shown|read|readable|legible)\b",
+    re.IGNORECASE,
+)
 _LEADS_READ: Final = 50
 _MARKS: Final = " \t*_`"
 _BEGINS: Final = rf"[{_MARKS}]*verdict[{_MARKS}]*:"
@@ -201,6 +206,9 @@ def polarity(text: str, asked: str) -> YesNo | None:
         return "yes"
     if (meant := without_denied(text)) != text and affirms(meant, asked):
         return "yes"
+    unseen = None if _OPENING.match(text) else _UNSEEN.search(text)
+    if unseen and not any(word in asked.lower() for word in unseen["thing"].lower().split()):
+        return None  # "His head isn't visible."
     lead = last_match(_LEAD, text)
     declared = yes_or_no(text[lead.end() :]) if lead else None
     return declared or yes_or_no(text) or ("yes" if affirms(text, asked) else None)

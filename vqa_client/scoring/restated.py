@@ -64,7 +64,8 @@ _IS = re.compile(rf"{_SEEMS.pattern}|\b(?:(?:(?:is|was|will be) )?held|takes pla
 _VERB = re.compile(r"\bwhat (?:do|does|did)\b.{0,200} ([a-z]{3,})(?: (?:for|to))?\W*\Z", re.IGNORECASE)
 """The verb of "What does it represent?", which is read as "is", too."""
 _INSTEAD = re.compile(
-    r"\bnot [\w' -]{1,40}(?:[;,] (?:it|he|she|they|that)(?:'s| is| are| was| were)|,? but(?! (?:it|the)\b)) "
+    r", (?:and )?not (?:an?|the|any) [\w' -]{1,30}(?=[,.;]|\Z),?"
+    r"|\bnot [\w' -]{1,40}(?:[;,] (?:it|he|she|they|that)(?:'s| is| are| was| were)|,? but(?! (?:it|the)\b)) "
 )
 _SHORT_NOT = re.compile(r"(?<=\b(?:is|as))n't\b|(?<=\b(?:are))n't\b|(?<=\b(?:were))n't\b")
 _TAIL = re.compile(
@@ -93,11 +94,20 @@ _DOUBTS = re.compile(
 )
 _POLAR = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b", re.IGNORECASE)
 _SHOWN = re.compile(r" (?:in|on) (?:the|this) (?:image|picture|photo|photograph|scene)\Z", re.IGNORECASE)
-_SEES = re.compile(r"\s*(?i:(?:i|we) (?:can )?see|(?:the|this) (?:image|picture|photo) (?:shows|contains|has))\b")
+_SEES = re.compile(
+    r"\s*(?i:(?:i|we) (?:can )?see"
+    r"|(?:the|this) (?:image|picture|photo) (?:clearly )?(?:does )?(?:shows?|contains?|has|depicts|includes))\b"
+)
+_IN_IT = re.compile(r"\s*(?i:(?:in|looking at) (?:the|this) (?:image|picture|photo|scene), )")
 _ASIDE = re.compile(r" \([^()]*\)")
 _AUXILIARIES: Final = _words(
-    "is are was were be do does did has have had can could will the a an there any some it this that in of"
+    "is are was were be do does did has have had can could will the a an there there's any some it this that in of"
 )
+_SUBJECTS: Final = _words("it it's he he's she she's they they're")
+_ADDED: Final = _words(
+    "red blue green yellow black white brown gray grey orange pink purple small large big little young old tall"
+) | _words("two three four several indeed clearly definitely actually also")
+"""Words that a statement may have beside those of the question."""
 _SUPPOSES = re.compile(
     r"\s*(?:(?:sure|certainly|of course|okay)[,.!] )?"
     r"(?:(?:based on|according to|looking at|given|from|in|at)\b[^,.!?:;\n\d]{0,60}, )?"
@@ -147,12 +157,19 @@ def without_denied(reply: str) -> str:
 def affirms(reply: str, question: str) -> bool:
     """Whether a reply begins with the question as a statement: "There is a dog." for "Is there a dog?"."""
     text = _SHOWN.sub("", _question(question))
-    reply = _SEEMS.sub("is", behind(_SUPPOSES, reply))
+    reply = _SEEMS.sub("is", behind(_SUPPOSES, behind(_IN_IT, reply)))
     reply = behind(_SEES, reply) if " there " in text[:10] else reply
     if len(reply) > LONGEST or not _POLAR.match(text) or _DENIES.search(f"{text} {reply}") or _DOUBTS.search(reply):
         return False
     wanted, words = [_stem(word) for word in _sense(text.split())], _ASIDE.sub("", reply).split()
-    stated = _sense(words)[: len(wanted)]
+    if "than" in wanted and "than" not in words:  # "It is taller."
+        wanted = wanted[: wanted.index("than")]
+    said = [word for word in _sense(words) if _bare(word) not in _ADDED or _stem(word) in wanted]
+    if words and _bare(words[0]) in _SUBJECTS:  # stands for the first word or two of the question
+        said = said[_bare(words[0]) not in _AUXILIARIES :]
+        left = [wanted[count:] for count in (0, 1, 2) if count < 2 <= len(wanted) or len(wanted) > 3]
+        wanted = next((rest for rest in left if rest == [_stem(word) for word in said[: len(rest)]]), wanted)
+    stated = said[: len(wanted)]
     if not wanted or " or " in text or [_stem(word) for word in stated] != wanted:
         return False
     rest = words[words.index(stated[-1]) + 1 :]

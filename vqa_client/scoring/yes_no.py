@@ -16,7 +16,7 @@ from vqa_client.scoring.short_answers import folded
 
 YesNo = Literal["yes", "no"]
 _YES: Final = r"(?:yes|yeah|yep|yup|correct|true|affirmative)"
-_NO: Final = r"(?:no|nope|nah|not|false|wrong|incorrect|negative)"
+_NO: Final = r"(?:no|nope|nah|not|false|untrue|wrong|incorrect|negative)"
 _YES_ABROAD: Final = (
     r"(?:ja|oui|sí|sim|sì|da|да|так|tak|evet|ναι|نعم|(?:जी )?हाँ|(?:जी )?हां|はい|ええ|네|예|是的?|有的?|对的?|對"
     r"|y(?=\W*\Z))"
@@ -94,8 +94,11 @@ _NEITHER = re.compile(
     r"|\b(?:hard|difficult|impossible) to (?:tell|say|know|determine|see|judge)\b|\binsufficient\b|\binconclusive\b"
     rf"|^yes (?:and|or) no\b|^no (?:and|or) yes\b|\byes,? only if\b(?!{_LOOKING})|\bleast likely\b"
     r"|\b(?:neither|either) (?:yes|no) n?or (?:yes|no)\b|\bmaybe (?:yes|no), maybe\b"
+    r"|\b(?:may|might) or (?:may|might) not\b"
     r"|^no (?:lo )?(?:sé\b|se(?=\s*(?:[.,;:!]|$)))|^no (?:lo )?(?:puedo|sabr[ií]a) (?:decir|saber)\b|^non (?:lo )?so\b"
 )
+_SO_UNKNOWN = re.compile(r"\b(?:so|therefore|hence)\b[^.!?]*\bnot (?:tell|say|know|determine)\b")
+"""With this, the "no" of "there is no sign" doesn't answer."""
 _STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>none(?=[.,;!]|$)|neither(?! (?:yes|no)\b)|{_NO}))\b")
 _AGREES_TO_ANSWER = re.compile(
     rf"(?:{_LOOSE}\W*)++(?=(?:let me|i can|i will|i'll|here is|here's|looking at|based on)\b)"
@@ -136,7 +139,7 @@ def yes_or_no(reply: str) -> YesNo | None:
     starts = _STARTS.match(opened)
     if not _SAYS_ONLY.match(opened) and misses_image(text):
         return None
-    if starts and not _NEITHER.match(opened):
+    if starts and not (_NEITHER.match(opened) or (text != opened and _SO_UNKNOWN.search(text))):
         return "yes" if starts["yes"] else "no"
     if _NEITHER.search(text):
         return None

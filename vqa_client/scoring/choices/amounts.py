@@ -11,6 +11,11 @@ from vqa_client.scoring.patterns import lazily
 
 _UNITS_SPELLED: Final = """
     °|degrees|degree|deg
+    °c|degrees celsius|degrees c|degree celsius
+    °f|degrees fahrenheit|degrees f|degree fahrenheit
+    m/s|meters per second|metres per second|meter per second
+    km/h|kilometers per hour|kilometres per hour|kph
+    mph|miles per hour
     %|percent|per cent
     m|meters|metres|meter|metre
     cm|centimeters|centimetres|centimeter|centimetre
@@ -41,7 +46,7 @@ _AMOUNT = lazily(
     r"|(?:(?P<whole>\d{1,3}) )?"
     r"(?:(?P<over>\d{1,4})/(?P<under>\d{1,4})|\\frac\((?P<above>\d{1,4})\)\((?P<below>\d{1,4})\)))"
     r" ?\(? ?(?:(?P<scale>thousand|million|billion|trillion|bn|k)\b ?)?"
-    r"(?P<unit>(?:square |cubic )?[^\W\d_]{1,10}(?:\^?\(?[23]\)?)?(?:[/^·][^\W_]{1,4}){0,3}|[°%])?\W{0,2}"
+    r"(?P<unit>(?:square |cubic )?[^\W\d_]{1,10}(?:\^?\(?[23]\)?)?(?:[/^·][^\W_]{1,4}){0,3}|°[cf]?|%)?\W{0,2}"
 )
 _GROUPS = lazily(r",(?=\d{3})")
 _HALF = lazily(r"\b(?:(?:one|an?)[ -])?half\b")

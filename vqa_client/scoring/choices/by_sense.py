@@ -3,6 +3,7 @@
 A refusal and a reply about a missing image are neither.
 """
 
+import re
 from typing import Final
 
 from vqa_client.scoring.choices.by_text import NONE_OF_THEM
@@ -15,10 +16,6 @@ from vqa_client.scoring.refusal import unseeing
 from vqa_client.scoring.yes_no import BOTH, YesNo, foreign_or_corrected
 from vqa_client.scoring.yes_no import yes_or_no as plain_yes_or_no
 
-MOST: Final = 4
-LONGEST: Final = 80
-"""Characters of a choice such as "It can't be determined"; a longer one also states something else."""
-
 
 def statements(reply: ChoiceReply) -> RuleResult:
     """The choice that calls the same statements true: "Only I is correct" for "I only"."""
@@ -29,24 +26,19 @@ def statements(reply: ChoiceReply) -> RuleResult:
 
 def none_or_all(reply: ChoiceReply) -> RuleResult:
     """The choice "none of the above" or "all of the above", if the reply says so in other words."""
-    text = reply.folded
-    for means, says in ((_NONE_CHOICE, _NONE_FITS), (_ALL_CHOICE, _ALL_FIT)):
-        labels = tuple(label for label, own in reply.texts.folded.items() if means.fullmatch(own))
-        if len(labels) == 1 and says.search(conclusion_of(text)) and not (_BUT.search(text) or unseeing(text)):
-            return labels
-    return None
+    return _in_other_words(reply, _NONE_CHOICE, _NONE_FITS) or _in_other_words(reply, _ALL_CHOICE, _ALL_FIT)
 
 
 def undetermined(reply: ChoiceReply) -> RuleResult:
     """The one choice that says the answer can't be determined, if the reply says it in other words."""
-    owned = reply.texts.folded.items()
-    labels = tuple(label for label, own in owned if len(own) <= LONGEST and _NOBODY_KNOWS.search(own))
-    if len(labels) != 1:
-        return None
+    return _in_other_words(reply, _UNKNOWN_CHOICE, _NOBODY_KNOWS)
+
+
+def _in_other_words(reply: ChoiceReply, means: re.Pattern[str], says: re.Pattern[str]) -> tuple[str, ...] | None:
     text = reply.folded
-    match = _NOBODY_KNOWS.search(conclusion_of(text))
-    decided = match and not _BUT.search(text) and not unseeing(text)
-    return labels if decided else None
+    labels = tuple(label for label, own in reply.texts.folded.items() if means.fullmatch(own))
+    said = len(labels) == 1 and says.search(conclusion_of(text))
+    return labels if said and not (_BUT.search(text) or unseeing(text)) else None
 
 
 def yes_or_no(reply: ChoiceReply) -> RuleResult:
@@ -54,20 +46,11 @@ def yes_or_no(reply: ChoiceReply) -> RuleResult:
     text = reply.folded
     if BOTH.match(text):
         return None
-    plainly = {own: label for label, own in reply.texts.folded.items()}
-    for yes, no in _OPPOSITES:
-        if len(plainly) < MOST and {yes, no} <= plainly.keys() and (said := _said(text)):
-            return (plainly[yes if said == "yes" else no],)
-    match = _YES_NO.match(text)
-    if not match or not _ANSWERS.match(text, match.end(1)) or _NO_ANSWER.search(text) or unseeing(text):
-        return None
-    owned = {label: _YES_NO.match(own) for label, own in reply.texts.folded.items()}
-    if {own[1] for own in owned.values() if own} != {"yes", "no"}:
-        return None
-    words = {label: {*WORD.findall(own["rest"])} for label, own in owned.items() if own and own[1] == match[1]}
-    first = {*WORD.findall(SENTENCE_END.split(match["rest"], maxsplit=1)[0])}
+    owned = {label: match for label, own in reply.texts.folded.items() if (match := _YES_NO.match(own))}
+    says = _said(text) if len({_MEANS[own["word"]] for own in owned.values()}) == len(_MEANS) // 2 else None
+    words = {label: {*WORD.findall(own["rest"])} for label, own in owned.items() if _MEANS[own["word"]] == says}
     if len(words) > 1:
-        shared = set.intersection(*words.values())
+        shared, first = set.intersection(*words.values()), {*WORD.findall(SENTENCE_END.split(text, maxsplit=1)[0])}
         words = {label: choice_words for label, choice_words in words.items() if (choice_words - shared) & first}
     return tuple(words) if len(words) == 1 else None
 
@@ -79,39 +62,46 @@ def _said(text: str) -> YesNo | None:
     return foreign_or_corrected(text) or (plain_yes_or_no(text) if _SAYS.search(text) else None)
 
 
-_OPPOSITES: Final = (("yes", "no"), ("true", "false"))
+_MEANS: Final = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
 _TELL: Final = r"(?:determined?|tell|told|say|said|infer(?:red)?|conclude|known?|judged?|ascertain(?:ed)?)"
-_NOBODY_KNOWS = lazily(
+_UNKNOWN: Final = (
     r"\b(?:can't|cannot|can not|could not|couldn't|(?:not|n't) (?:be )?(?:possible|able) to|impossible to|unable to)"
     rf" (?:be )?(?:\w+ly )?{_TELL}\b|\bno (?:way|means) (?:to|of) {_TELL}"
     r"|(?:\bnot|n't) (?:\w+ )?(?:enough|sufficient) (?:\w+ )?(?:information|data|evidence|details?|context)\b"
     r"|\binsufficient (?:information|data|evidence|context|details?)\b|\bundetermined\b|\bindeterminate\b"
     r"|\b(?:can't|cannot|can not) (?:be )?answer(?:ed)?\b|\bunanswerable\b|^unknown$|\bis unknown\b"
 )
+_NOBODY_KNOWS, _UNKNOWN_CHOICE = lazily(_UNKNOWN), lazily(rf"(?!.{{81}}).*?(?:{_UNKNOWN}).*")
+"""A choice of more than 80 characters also states something else."""
 _BUT = lazily(r"\b(?:but|however|though|although|sorry|unable to (?:help|assist|provide))\b")
-_YES_NO = lazily(r"\W*(yes|no)\b(?P<rest>[^\n]*)")
-_SAYS = lazily(r"\b(?:yes|no|true|false|correct|incorrect)(?=\W*(?:\Z|[.,;:!])| (?:because|since|as|that)\b)")
+_YES_NO = lazily(r"\W*(?P<word>yes|no|true|false)\b(?P<rest>[^\n]*)")
+_SAYS = lazily(
+    r"\b(?:yes|no|true|false|correct|incorrect|wrong|untrue)"
+    r"(?=[\"')\]]*\s*(?:\Z|\n|\.(?!\s?\d)|[,;:!()]|- )| (?:because|since|as|that|not|definitely)\b)"
+    r"|^\W*(?:yes|no) (?:it|there|s?he|they|we|you|i|this|that|those|(?:the|an?|his|her|its|their)(?: [\w'-]+){1,4}?)"
+    r" (?:is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|can(?:not|'t)|\w+n't)\b"
+)
 _NO_ANSWER = lazily(
+    r"\b(?:may|might|could) be (?:true|false|correct|wrong)\b|\bpart(?:ly|ially)\b|"
     rf"\b(?:can't|cannot|can not|couldn't|could not|unable to|impossible to|no way to|no one can|nobody can) {_TELL}\b"
     r"|(?:n't|\bnot) know\b|\bnot sure\b|\bno (?:idea|clue|comment)\b|\b(?:nobody|no one) knows\b"
     r"|\blet me (?:look|check|take|know)\b|\bi(?:'ll| can| will) (?:help|look|check|take)\b"
     r"|\bwhat would you like\b|\bhow (?:can|may) i\b|\bno,? thank"
 )
-_ANSWERS = lazily(
-    r"[\"')\]]*\s*(?:$|\n|\.(?!\s?\d)|[,;:!()–—]|-(?=\s))"
-    r"| (?:definitely|absolutely|indeed|not|because|since)\b"
-    r"| (?:(?:it|there|s?he|they|we|you|i|this|that|these|those)|(?:the|an?|his|her|its|their)(?: [\w'-]+){1,4}?)"
-    r" (?:is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|can(?:not|'t)|\w+n't)\b"
-)
-
 _NONE_CHOICE = lazily(
-    r"none(?: of (?:the|these|them)(?: \w+)?)?|neither(?: of (?:the|these|them)(?: \w+)?)?|no correct \w+"
+    r"(?:none|neither)(?: of (?:the|these|them)(?: \w+)?)?|no correct \w+|nobody|no one|neither(?: \w+)+ nor(?: \w+)+"
 )
-_NONE_FITS = lazily(NONE_OF_THEM)
-_ALL_CHOICE = lazily(r"all(?: of)? (?:the above|these|them|the options|the choices)|all(?: three| four)?")
+_NONE_FITS = lazily(
+    rf"{NONE_OF_THEM}|\bnone of (?:the (?:above|listed|given|named)|(?:these|those|them)(?: \w+)?(?=[.,;!]|\Z))"
+    r"|\A(?:neither|nobody|no one)(?: of (?:them|these|those|the two))?(?=[.,;!]|\Z| \w+s\b)"
+)
+_ALL_CHOICE = lazily(
+    r"all(?: of)? (?:the above|these|them|the options|the choices)|all(?: three| four)?|both(?:(?: \w+)+ and(?: \w+)+)?"
+)
 _ALL_FIT = lazily(
-    r"(?:\A|[.!?\n] |\b(?:so|therefore|thus|that) )all "
-    r"(?:of (?:the (?:above|options|choices)|these|them|those)|the (?:options|choices|above)"
+    r"\Aboth(?: of (?:them|these|those)| \w+s)?(?=[.,;!]|\Z)"
+    r"|(?:\A|[.!?\n] |\b(?:so|therefore|thus|that) )(?:every one|all) "
+    r"(?:of (?:the (?:above|options|choices|listed)|these|them|those)|the (?:options|choices|above)|apply|hold"
     r"|(?:three|four)(?: (?:of (?:them|these)|options|choices|statements))?)\b"
     r"(?![^.;\n]*(?:\b(?:not|except|wrong|false)\b|n't\b))"
 )

@@ -5,18 +5,16 @@ from typing import Final
 
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, RuleResult
 from vqa_client.scoring.choices.labels import EXCLUDED
-from vqa_client.scoring.choices.options import HYPHEN, SENTENCE_END, WORD
+from vqa_client.scoring.choices.options import SENTENCE_END, WORD
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, denied, mentioned, negated, refuted, sentence_before
+from vqa_client.scoring.choices.spellings import HYPHEN
 from vqa_client.scoring.choices.undeclared import CLAUSE_END, SHORT, VALUE_READ, conclusion_of
-from vqa_client.scoring.number_words import SMALL
+from vqa_client.scoring.number_words import ONE, SMALL
 from vqa_client.scoring.patterns import find_whole, lazily
-from vqa_client.scoring.plain import plain
 
 LABEL_READ: Final = 12
 LOOP: Final = 30
 """Characters at the end of a reply; a model that went into a loop has them several times."""
-FRAME: Final = 5
-"""The most words of choices that differ in one word."""
 TELLING: Final = 3
 """A choice with fewer distinctive words matches by chance too easily."""
 RIVALLING: Final = 0.75
@@ -29,12 +27,14 @@ def contained_text(reply: ChoiceReply) -> RuleResult:
         return short
     whole = text = HYPHEN.sub(" ", _after_code(reply.folded))
     if reply.texts.counts:
-        text = _COUNT.sub(lambda word: str(SMALL[word[0]]), text)
+        text = ONE.sub(r"\1 1", _COUNT.sub(lambda word: str(SMALL[word[0]]), text))
     if reply.texts.letters:
         named = mentioned(reply)
         return tuple(named) if len(named) == 1 else None
     text = conclusion_of(text)
     spans = reply.texts.anywhere(text)
+    if not spans:
+        text, spans = _opening(reply, whole) if len(whole) > SHORT or reply.texts.heads else (text, spans)
     if not spans and (value := _LAST_VALUE.search(text)):
         labels, before = {*reply.texts.of_value(value[1], converted=False)}, sentence_before(text, value.start(1))
         stated = len(labels) == 1 and _concludes(whole) and not (denied(before) or refuted(before))
@@ -151,26 +151,19 @@ def _main_clause(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> tu
     return labels if (_ASIDE.search(text, end, later) if later else CLAUSE_END.match(text, end)) else ()
 
 
-def opening(reply: ChoiceReply) -> RuleResult:
-    """The choice that the first sentence leads up to, or the part "X" of a choice "X because Y"."""
-    text = HYPHEN.sub(" ", reply.folded)
+def _opening(reply: ChoiceReply, text: str) -> tuple[str, list[tuple[int, int, tuple[str, ...]]]]:
+    """The first sentence, unless others turn to another answer, and the choices or their parts "X" of "X because Y".
+
+    Only those count that the sentence begins with or leads up to.
+    """
     pause = SENTENCE_END.search(text)
-    first, rest = (text[: pause.start()], text[pause.end() :]) if pause else (text, "")
-    if pause and pause[0] == "?":
-        return None
-    if len(first) > SHORT or not _concludes(text) or _TURNS.search(rest):
-        return None
+    if pause is None or pause[0] == "?" or _TURNS.search(text, pause.end()):
+        return text, []
+    first = text[: pause.start()]
     for texts in filter(None, (reply.texts, reply.texts.heads)):
-        if not any(map(first.__contains__, texts.telling)):
-            continue
-        spans = texts.anywhere(first)
-        labels = _main_clause(f"{first}.", spans) or (spans[0][2] if len(spans) == 1 else ())
-        at, end = next(((start, end) for start, end, owners in spans if owners == labels), (0, 0))
-        stated = labels and (not at or _LEADS_UP.search(first[:at])) and _states(f"{first}.", at, end)
-        refused = denied(first[:at]) or refuted(first[:at])
-        if stated and not refused and not _excluded(first, end):
-            return labels
-    return None
+        if spans := [span for span in texts.anywhere(first) if not span[0] or _LEADS_UP.search(first[: span[0]])]:
+            return f"{first}.", spans
+    return text, []
 
 
 def abbreviated(reply: ChoiceReply) -> RuleResult:
@@ -186,6 +179,17 @@ def abbreviated(reply: ChoiceReply) -> RuleResult:
     meant = [word for word in WORD.finditer(text) if word[0] in names]
     labels = {names[word[0]] for word in meant if not negated(sentence_before(text, word.start()))}
     return Found(labels=tuple(labels), rule="abbreviation") if len(labels) == 1 else None
+
+
+def same_things(reply: ChoiceReply) -> RuleResult:
+    """The choice that names the same things as the reply, in any order: "white and red" for "red and white"."""
+    text = conclusion_of(reply.folded)
+    lists = reply.texts.lists_in(text) if reply.texts.things else []
+    several = [names for start, end, names in lists if len(names) > 1 and not denied(sentence_before(text, start))]
+    if not several or len(lists) > 1 or _excluded(text, lists[0][1]) or not _concludes(text):
+        return None
+    label = reply.texts.things.get(several[0])
+    return (label,) if label else () if any(len(own) > 1 and own < several[0] for own in reply.texts.things) else None
 
 
 def parts(reply: ChoiceReply) -> RuleResult:
@@ -205,17 +209,13 @@ def parts(reply: ChoiceReply) -> RuleResult:
 
 def difference(reply: ChoiceReply) -> RuleResult:
     """The choice whose only distinct word is stated: "the one on the top" for "the top one"."""
-    words = {label: plain(choice).rstrip(".").split() for label, choice in reply.texts.choices.items()}
-    lengths = {len(text_words) for text_words in words.values()}
-    if len(words) < 2 or len(lengths) > 1 or not 1 < max(lengths) <= FRAME:
-        return None
-    differing = [place for place, column in enumerate(zip(*words.values(), strict=True)) if len({*column}) > 1]
-    if len(differing) != 1:
-        return None
-    labels = {choice_words[differing[0]]: label for label, choice_words in words.items()}
+    framed = all(" " in own for own in reply.texts.folded.values())
+    labels = {part[0]: label for part, label in reply.texts.parts.items() if len(part) == 1} if framed else {}
     letters = all(len(word) == 1 for word in labels)
-    if len(labels) < len(words) or not (letters or min(map(len, labels)) > 2):
+    if not labels or len(labels) < len(reply.texts.labels) or not (letters or min(map(len, labels)) > 2):
         return None
+    if letters:
+        labels = {word.upper(): label for word, label in labels.items()}
     if letters and any(reply.patterns.labels.written.get(word, label) != label for word, label in labels.items()):
         return None
     text = conclusion_of(reply.text if letters else reply.lower)
@@ -238,6 +238,7 @@ _NOT_SHOWN = lazily(
     r",? (?:which|but (?:it|that|this)) (?:is|are|was|were)(?:n't| not) (?:\w+ly )?"
     r"(?:shown|seen|visible|present|depicted|pictured|mentioned|supported|there|true|correct|right|accurate|the case)\b"
     r"(?! (?:in full|clearly|fully|entirely|completely|directly)\b)"
+    r"| if (?:it|he|she|they|there) (?:were|was|had)\b"
     r"| would (?!(?:\w+ )?(?:fit|match|suit|work|make|be (?:an?|the|my|one|more|most|better|best|right|correct|likely))"
     r"\b)"
 )
@@ -281,14 +282,16 @@ _GIVEN = lazily(r"\b(?:let|suppose|given that|we are given)\b[^.;:!?\n]{0,30}=[ 
 """A given value at the beginning of the working: "Let f(x) = x^2 + 1." """
 _JOINED = lazily(r"(?:,|,? (?P<word>and|or|nor)) (?:the |an? )?")
 _LESS = lazily(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
-_COUNT = lazily(rf"\b(?:{'|'.join(word for word, value in SMALL.items() if 1 < value < 21)})\b(?!-)")
+_COUNT = lazily(
+    rf"\b(?:{'|'.join(word for word, value in SMALL.items() if 1 < value < 21)}|one(?= (?:or|to) two))\b(?!-)"
+)
 _NUMBER = lazily(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
 _ASKED = lazily(r"[^.!?\n]{0,60}\?")
 _LABELLED = lazily(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
 _OPERATOR = lazily(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
 _OPERATES = lazily(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
 _EQUALS = lazily(r"[=≈] ?[$]?$")
-_EITHER = lazily(r"= ?([-$€£]?\d[\d.,]*),? or (?:[a-z] ?= ?)?([-$€£]?\d[\d.,]*)\W*\Z")
+_EITHER = lazily(r"= ?([-$€£]?\d[\d.,]*)(?:,? or|,) (?:[a-z] ?= ?)?([-$€£]?\d[\d.,]*)\W*\Z")
 """Two values at the end of the reply: "x = 3 or x = 5"."""
 _ON_GROUNDS = lazily(r",? (?:since|because|as|so|which|by)\b")
 _OF_THINGS = lazily(
@@ -307,7 +310,8 @@ _RANGE = lazily(
 _STATED = lazily(r"(?:[=≈]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d")
 """A number that is stated later."""
 _LEADS_UP = lazily(
-    r"(?:(?:\b(?:is|was|are|were|be|as|called|points? (?:at|to)|pointing (?:at|to)|more likely|most likely|namely)|'s)"
+    r"(?:(?:\b(?:is|was|are|were|be|as|called|made of|points? (?:at|to)|pointing (?:at|to)|more likely"
+    r"|most likely|namely)|'s)"
     r"(?: (?:most likely|likely|probably|clearly))?|->|:) ?(?:the |an? )?[\"'(]{0,2}$"
 )
 _POSSIBLY = lazily(r"\b(?:might|could|may|possibly|perhaps|maybe)(?: \w+){0,4} \Z")
@@ -333,8 +337,8 @@ _COMMON_WORDS = """this that with from have been were which their there would wi
 _COMMON: Final = frozenset(_COMMON_WORDS.split())
 
 RULES: Final[tuple[Rule, ...]] = (
+    Rule("same things", same_things),
     Rule("text", contained_text, before="shown"),
-    Rule("opening", opening),
     Rule("parts", parts),
     Rule("difference", difference),
     Rule("part of text", part_of_text),

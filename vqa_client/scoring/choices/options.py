@@ -4,20 +4,18 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from vqa_client.scoring.choices.amounts import Amount, amount_of, equal_amount, same_amount, with_other_units
+from vqa_client.scoring.choices.amounts import Amount, amount_of, equal_amount, same_amount
+from vqa_client.scoring.choices.spellings import writings
 from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.patterns import any_word, behind, find_whole, is_whole, lazily
 from vqa_client.scoring.plain import NO_MARKS, plain
 
 _ARTICLES: Final = r"(?:(?:a|an|the|der|die|das|ein|eine|le|la|les|un|une|el|los|las|una|o|os|il|lo) )?"
 _LEAD_IN = lazily(
-    rf"[\s\"'(<>*_#~|=:-]{{0,16}}(?:(?:either|still|just|simply|clearly|probably|likely) )?{_ARTICLES}[\"'(]*"
+    rf"(?:[\s\"'(<>*_#~|=:]|-(?!\d)){{0,16}}(?:(?:either|still|just|simply|clearly|probably|likely) )?"
+    rf"{_ARTICLES}[\"'(]*"
 )
 MARK = lazily(r"[\x02-\x05]")
-_UNIT = lazily(r"(\d) ?(%|[^\W\d_]{1,4}\b)")
-"""A number and its unit; a reply may write the two with or without a space."""
-HYPHEN: Final = lazily(r"(?<=[^\W\d_])-(?=[^\W\d_])")
-"""The hyphen in "pot-bound", which a reply may write "pot bound"."""
 _DIGIT = lazily(r"\d")
 _ENDS_IN_LETTER = lazily(r"[a-z] [A-Z]\W*$")
 _ABBREVIATION = lazily(r"[A-Z]{2,6}")
@@ -28,48 +26,9 @@ _NAME_BEFORE_LETTER = lazily(rf"\b{any_word(_NAMES)}(?= [a-z]\b)")
 SENTENCE_END = lazily(r"[.!?;](?=\s|$)|\n")
 WORD = lazily(r"[^\W_]+")
 _REASON = lazily(r",? (?:because|since|due to)\b")
-_THOUSANDS = lazily(r"(?<=\d),(?=\d{3}(?!\d))")
-_OPENS = lazily(
-    r"^(?:(?:it|they|he|she|there|this|that) (?:is|are|was|were|has|have) (?!not )(?=\w+ \w{3})"
-    r"|(?:an?|the|it|they) (?=\w{3}))"
-)
-_MONTHS: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
-_RESPELLED: Final = tuple(
-    (lazily(spelled), other)
-    for spelled, other in (
-        (r"(?<=\d) ?°(?!\w)", " degrees"),
-        (r"^-(?=\d)", "minus "),
-        (r"^-(?=\d)", "negative "),
-        (r"(?<=\d) ?deg(?:rees?)?\b", "°"),
-        (r"(?<=\d) ?%", " percent"),
-        (r"(?<=\d) ?per ?cent\b", "%"),
-        (r"\\frac\((\d+)\)\((\d+)\)", r"\1/\2"),
-        (r"(?<![\d/])(\d+)/(\d+)(?![\d/])", r"\\frac(\1)(\2)"),
-        (r"\\sqrt\((\w+)\)", r"√\1"),
-        (r"\\sqrt\((\w+)\)", r"sqrt(\1)"),
-        (r"√\(?(\w+)\)?", r"\\sqrt(\1)"),
-        (r" ?([-+=]) ?", r"\1"),
-        (r"(?<=\w)([-+=])(?=\w)", r" \1 "),
-        (r"(?<=\d)-(?=\d)", " to "),
-        (r"^(\d\S*)-(\d\S*)$", r"between \1 and \2"),
-        (r"(?<=\d) to (?=\d)", "-"),
-        (r"(?<=\d), ?(?=-?\d{1,2}\b)", ","),
-        (r"(?<=\d),(?=-?\d{1,2}\b)", ", "),
-        (rf"^({_MONTHS}) (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})$", r"\2 \1 \3"),
-        (rf"^(\d{{1,2}}) ({_MONTHS}),? (\d{{4}})$", r"\2 \1, \3"),
-    )
-)
-"""Other spellings of units, signs, fractions, roots, formulas, ranges and dates."""
-_FULL = lazily(r"\b(?:is|are|not|cannot)\b")
-_CONTRACTED: Final = tuple(
-    (lazily(full), contracted)
-    for full, contracted in (
-        (r"\b(it|that|he|she|there) is\b", r"\1's"),
-        (r"\b(they|we|you) are\b", r"\1're"),
-        (r"\b(is|are|was|were|does|do|did|has|have) not\b", r"\1n't"),
-        (r"\b(?:cannot|can not)\b", "can't"),
-    )
-)
+_AND = lazily(r",? and | ?[,;&+/] ?")
+_NEXT = lazily(r"(?:,? and | ?[,;&+/] ?)(?:both )?(?:the |an? )?")
+_FEW: Final = 4
 _MODAL = lazily(r" (?:be|have|not|also|well|still|only|seem|appear|look|need|represent|indicate|refer|contain)\b")
 """After the word "may", which is also a month."""
 _COUNTABLE = lazily(r"(?!the |no |one |all |both )[a-z]{3,}(?: [a-z]{3,}){0,2}")
@@ -79,7 +38,6 @@ _COUNTED = lazily(
 )
 """What comes before a plural that says what is there; "he wears shorts" doesn't give the choice "short"."""
 _COUNT_READ: Final = 40
-_SPOKEN: Final = {"yes": ("yeah", "yep", "yup"), "no": ("nope", "nah")}
 IMAGE = lazily(r"<(image \d+)>")
 _PLAIN_WORDS = lazily(r"(?:[^\W_]+(?:[ '-]|, ?|\.?\Z)){1,12}")
 _PLACED = lazily(
@@ -130,14 +88,17 @@ class Texts:
         for label in sorted(self.labels, key=lambda label: -len(self.own[label])):
             text = self.own[label]
             if text and text not in labels | {"a", "an", "the"}:
-                for writing in _writings(text):
+                for writing in writings(text):
                     owners[writing] = (*owners.get(writing, ()), label)
         return owners
 
     @cached_property
     def telling(self) -> Mapping[str, tuple[str, ...]]:
         """The same without texts that any sentence may contain by chance."""
-        return {text: labels for text, labels in self.owners.items() if telling(text)}
+        owned = {text: labels for text, labels in self.owners.items() if telling(text)}
+        if self.counts:
+            owned |= {str(SMALL[text]): labels for text, labels in self.owners.items() if text in SMALL}
+        return owned
 
     @cached_property
     def plurals(self) -> Mapping[str, tuple[str, ...]]:
@@ -189,18 +150,18 @@ class Texts:
         The beginning of only one choice counts, too: "the nucleus", of "The nucleus stores genetic material".
         """
         words = _words_of(text)
-        if not words or not self._parts:
+        if not words or not self.parts:
             return ()
-        if words in self._parts:
-            label, place = self._parts[words], _PLACED.match(text)
+        if words in self.parts:
+            label, place = self.parts[words], _PLACED.match(text)
             return (label,) if not (place and place["place"]) or place["place"] in self.own[label].split() else ()
-        begins = [label for part, label in self._parts.items() if part[: len(words)] == words]
-        also = [part for part in self._parts if {*words} & {*part}]
+        begins = [label for part, label in self.parts.items() if part[: len(words)] == words]
+        also = [part for part in self.parts if {*words} & {*part}]
         whole = len(begins) == len(also) == 1 and len(words[-1]) > 3 and also[0][len(words)] not in _GOING_ON
         return tuple(begins) if whole else ()
 
     @cached_property
-    def _parts(self) -> Mapping[tuple[str, ...], str]:
+    def parts(self) -> Mapping[tuple[str, ...], str]:
         """The words in which each choice differs from the others, to its label; {} if two are the same."""
         split = {label: _words_of(own) for label, own in self.folded.items()}
         shortest = min(map(len, split.values()), default=0)
@@ -225,8 +186,8 @@ class Texts:
 
     @cached_property
     def counts(self) -> bool:
-        """Whether all choices are whole numbers."""
-        return all(map(str.isdecimal, self.folded.values()))
+        """Whether most choices are whole numbers, in digits or words."""
+        return sum(own.isdecimal() or own in SMALL for own in self.folded.values()) > len(self.labels) / 2
 
     @cached_property
     def letters(self) -> bool:
@@ -261,8 +222,9 @@ class Texts:
         lead_in = _LEAD_IN.match(text)
         for start in dict.fromkeys((0, lead_in.end() if lead_in else 0)):
             for literal, labels in self._owners_by_first.get(text[start : start + 1], ()):
-                if text.startswith(literal, start) and _is_whole(text, start, start + len(literal)):
-                    return labels, start + len(literal)
+                end = start + len(literal)
+                if text.startswith(literal, start) and is_whole(text, start, end) and self._is_all(text, start, end):
+                    return labels, end
         return (), 0
 
     def start_of(self, text: str) -> ChoiceStart:
@@ -282,11 +244,35 @@ class Texts:
         for start, end, labels in _places(text, self.plurals):
             if _COUNTED.search(text, max(0, start - _COUNT_READ), start):
                 places.append((start, end, labels))
-        spans: list[tuple[int, int, tuple[str, ...]]] = []
-        for start, end, labels in sorted(places, key=lambda place: place[0] - place[1]):
-            if not _is_part(text, start, end) and not any(start < other[1] and other[0] < end for other in spans):
-                spans.append((start, end, labels))
-        return spans
+        return [span for span in _longest(places) if self._is_all(text, *span[:2])]
+
+    @cached_property
+    def things(self) -> Mapping[frozenset[str], str]:
+        """What each choice names, as a set, to its label; {} if none names several things in a few words each."""
+        split = {frozenset(map(_bare, _AND.split(own))): label for label, own in self.folded.items()}
+        things = frozenset().union(*split)
+        plainly = all(thing and thing.count(" ") < _FEW and not _DIGIT.search(thing) for thing in things)
+        return split if plainly and max(map(len, split), default=0) > 1 and len(split) == len(self.labels) else {}
+
+    def _is_all(self, text: str, start: int, end: int) -> bool:
+        """Whether text[start:end] isn't part of an amount, a formula or a list.
+
+        Any thing may go on a list of several; a single thing, only one that a choice names.
+        """
+        more = _NEXT.match(text, end) if self.things else None
+        named = more and text.startswith(tuple(frozenset().union(*self.things)), more.end())
+        return not (named or (more and _AND.search(text, start, end)) or _is_part(text, start, end))
+
+    def lists_in(self, text: str) -> list[tuple[int, int, frozenset[str]]]:
+        """Start, end and names of the things that `text` (folded) lists one after the other: "the red and the blue"."""
+        things = {thing: (thing,) for thing in sorted(frozenset().union(*self.things), key=len, reverse=True)}
+        lists: list[tuple[int, int, frozenset[str]]] = []
+        for start, end, names in sorted(_longest(_places(text, things))):
+            if lists and _NEXT.fullmatch(text, lists[-1][1], start):
+                lists[-1] = (lists[-1][0], end, lists[-1][2].union(names))
+            else:
+                lists.append((start, end, frozenset(names)))
+        return lists
 
 
 class _Folded(dict[str, str]):
@@ -335,6 +321,19 @@ def _places(text: str, owners: Mapping[str, tuple[str, ...]]) -> list[tuple[int,
     ]
 
 
+def _longest(places: list[tuple[int, int, tuple[str, ...]]]) -> list[tuple[int, int, tuple[str, ...]]]:
+    """The places that no longer one overlaps, longest first."""
+    spans: list[tuple[int, int, tuple[str, ...]]] = []
+    for span in sorted(places, key=lambda place: place[0] - place[1]):
+        if not any(span[0] < other[1] and other[0] < span[1] for other in spans):
+            spans.append(span)
+    return spans
+
+
+def _bare(thing: str) -> str:
+    return thing.removeprefix("both ").removeprefix("the ").removesuffix(" only").strip()
+
+
 def _plural(text: str) -> str:
     if text.endswith(("s", "x", "z", "ch", "sh")):
         return f"{text}es"
@@ -352,25 +351,6 @@ def folded(text: str) -> str:
     lower = text.lower()
     lower = lower.translate(NO_MARKS) if MARK.search(lower) else lower
     return IMAGE.sub(r"\1", lower) if "<image" in lower else lower
-
-
-def _writings(text: str) -> dict[str, None]:
-    """A text and its other spellings in replies, in order."""
-    loose, bare, others = HYPHEN.sub(" ", text).replace("'s", "s"), text, _SPOKEN.get(text, ())
-    if _DIGIT.search(text):  # in most choices there is none
-        bare = _THOUSANDS.sub("", text)
-        words = [word for word, value in SMALL.items() if text == str(value)]
-        respelled = [spelled.sub(other, text) for spelled, other in _RESPELLED if spelled.search(text)]
-        spaced = (_UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text))
-        others = (*spaced, *words, *others, *respelled, *with_other_units(text))
-    if _FULL.search(text):
-        others = (*others, *(short.sub(other, text) for short, other in _CONTRACTED if short.search(text)))
-    return dict.fromkeys((text, _OPENS.sub("", bare), *others, loose))
-
-
-def _is_whole(text: str, start: int, end: int) -> bool:
-    """As `is_whole`; a part of an amount or of a formula isn't whole."""
-    return is_whole(text, start, end) and not _is_part(text, start, end)
 
 
 def _is_part(text: str, start: int, end: int) -> bool:

@@ -49,8 +49,9 @@ _DOUBTED = lazily(
     re.IGNORECASE,
 )
 _SUPPOSED = lazily(
-    r"(?:\b(?:if|whether|unless|suppose|supposing|assuming"
-    r"|wenn|falls|ob|si|czy|zda|dacă|если|ли|чи|якщо|where|such as|e\.g\.|before (?:i|we|you|one) (?:can|could))\b"
+    r"(?:\b(?<!\bas )(?:if|whether|unless|suppose|supposing|assuming"
+    r"|wenn|falls(?! (?:in|into|on|to|between|within|under)\b)"
+    r"|ob|si|czy|zda|dacă|если|ли|чи|якщо|where|such as|e\.g\.|before (?:i|we|you|one) (?:can|could))\b"
     r"|如果|若|假如)"
     r"[^,:;().]{0,24}$",
     re.IGNORECASE,
@@ -104,7 +105,7 @@ def negated(before: str) -> bool:
 
 def denied(before: str) -> bool:
     """Whether the words before a choice's text deny it, suppose it, or attribute it to others or an earlier guess."""
-    return negated(before) or any(words.search(before) for words in (_ATTRIBUTED, _UNMET, _CALLED_WRONG))
+    return negated(before) or any(words.search(before) for words in (_ATTRIBUTED, _SUPPOSED, _UNMET, _CALLED_WRONG))
 
 
 @lru_cache(maxsize=4096)

@@ -65,8 +65,8 @@ def leading_text(reply: ChoiceReply) -> RuleResult:
     says = labels and labels[0] in reply.texts.silent
     if not labels or not (CLAUSE_END.match(text, end) or (text[end] == "," and says)):
         return None
-    if _CORRECTED.match(text, end):
-        return None  # "Night. No, wait: evening."
+    if _CORRECTED.match(text, end) or (text.startswith(",", end) and reply.texts.at_start(text[end + 1 :])[0]):
+        return None  # "Night. No, wait: evening.", "One, two, three."
     if says and (unseeing(text) or BOTH.match(text) or foreign_or_corrected(text) or taken_back(text)):
         return None  # "No, I can't see the photo.", "Yes. No.", "No. Wait, yes."
     if says and any(" " in own and own in text[end : end + VALUE_READ] for own in reply.texts.telling):
@@ -275,8 +275,10 @@ _IN_BRACKETS = lazily(r"\([A-Z]\)")
 _PREDICATES = lazily(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
 _BRACKETED = lazily(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
 _LAST_WORD = lazily(
-    r"(?:(?<=[a-z]{2}[.!?:] )|(?<=[a-z]{2} )(?=[∴⇒])|\Aso )"
-    r"[\"'(=>∴⇒ -]{0,4}(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z",
+    r"(?:(?<=[a-z]{2}[.!?:] )|(?<=[a-z\d]{2} )(?=[∴⇒→])|(?<=[ =+-]\d )(?=[∴⇒→])|\Aso |, so "
+    r"|[:,-] (?=(?:option|choice|answer) ))"
+    r"[\"'(=>∴⇒→ -]{0,4}(?:definitely |clearly |obviously )?"
+    r"(?:compound |structure |option |choice |answer )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z",
     re.IGNORECASE,
 )
 _KEEPS = lazily(
