@@ -127,6 +127,24 @@ async def test_a_question_waits_for_a_short_pause_of_its_documents_server(monkey
     assert 0 < looks <= 3
 
 
+async def test_a_question_keeps_its_turn_though_the_pause_grows() -> None:
+    routes, order = some(1), list[str]()
+    (home,) = routes.all
+    home.window.size = 1
+    home.pause.extend(0.05)
+
+    async def take(name: str) -> None:
+        route = await routes.take(on(name))
+        order.append(name)
+        route.window.leave()
+
+    tasks = [asyncio.create_task(take(name)) for name in "abc"]
+    await asyncio.sleep(0.01)
+    home.pause.extend(0.2)
+    await asyncio.gather(*tasks)
+    assert order == ["a", "b", "c"]
+
+
 async def test_if_all_servers_pause_a_question_waits_for_the_first_to_end() -> None:
     routes = some(2)
     for route, seconds in zip(routes.all, (600.0, 0.05), strict=True):
