@@ -228,6 +228,12 @@ def test_a_record_has_times_in_microseconds_and_the_number_of_replaced_character
     assert (kept.latency_s, kept.ttft_s, kept.replaced_characters, kept.attempts) == (0.123457, 0.012346, 2, 2)
 
 
+def test_the_record_of_an_answer_that_is_only_a_text_names_no_rule() -> None:
+    task, asked = TASKS["mc robust"]
+    kept = runner.record_of(asked, Completion(text="B"), replace(task, parse=lambda *_: Answer(text="B")))
+    assert (kept.answer, kept.status, kept.rule, kept.rivals, kept.source) == ("B", "ok", "", (), "content")
+
+
 def test_of_a_runaway_reply_both_ends_are_read_and_a_thought_s_end_between_them() -> None:
     short = "A" * READ_CHARACTERS
     assert read_part(short) == short
