@@ -112,16 +112,17 @@ def counted_numbers(text: str, counted: str) -> list[str]:
 
     "How many more birds than cats ..." counts neither of them: there it is the number before "more".
     """
-    if not (name := _name(counted)):
+    if not (name := re.escape(_name(counted))):
         return []
     counting = re.compile(
-        rf"(?P<before>\bone\b|\ba single\b|{NUMBER.pattern})(?: (?!\d)[\w-]+)? {re.escape(name)}"
+        rf"\b(?:there(?:'s| is)|see|shows|has|contains) an?(?: \w+)? {name}e?{_SHOWN}"
+        rf"|(?P<before>\bone\b|\ba single\b|{NUMBER.pattern})(?: (?!\d)[\w-]+)? {name}"
         r"(?!\w{0,2} (?:per|each|every)\b)"
-        rf"|\b{re.escape(name)}\w{{0,2}}[\"'*_]{{0,3}} ?[:=|] ?(?P<after>{NUMBER.pattern})"
+        rf"|\b{name}\w{{0,2}}[\"'*_]{{0,3}} ?[:=|] ?(?P<after>{NUMBER.pattern})"
         r"(?= ?(?:[;}|\n.]|\Z|, ?[\"']?[a-z ]{2,20}[\"']? ?[:=]))",
         re.IGNORECASE,
     )
-    numbers = (match["before"] or match["after"] for match in counting.finditer(text))
+    numbers = (match["before"] or match["after"] or "one" for match in counting.finditer(text))
     return ["1" if number.lower() in ("one", "a single") else number.replace(",", "") for number in numbers]
 
 
@@ -139,15 +140,6 @@ def totals_in(text: str, form: re.Pattern[str], counted: str) -> list[str]:
                 continue
         found.append(number)
     return found
-
-
-def names_one(text: str, counted: str) -> bool:
-    """Whether the whole text names one of what is counted: "There is a bird in the image." """
-    name = re.escape(_name(counted))
-    sees = (
-        r"\W*(?:there(?:'s| is)|(?:i|we|you)(?: can)? see|(?:the|this) (?:image|picture|photo) (?:shows|has|contains))"
-    )
-    return name != "" and re.fullmatch(rf"{sees} an? (?:\w+ )?{name}e?{_SHOWN}\W*", text, re.IGNORECASE) is not None
 
 
 def is_of_others(phrase: str, counted: str) -> bool:

@@ -72,7 +72,6 @@ _NONE = re.compile(
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(r"(?<![\d%)] )\b(?:minus|negative) (?=\d)", re.IGNORECASE)
-_TWICE = re.compile(r"(?<![\d,.])(\d[\d,.]{0,20}) \(\1\)")
 _MOST_NUMBERS: Final = 1000
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
 _CONCLUDES = re.compile(
@@ -168,8 +167,6 @@ def number(reply: Reply, question: Question) -> Answer:
             return Answer(text=value, rule="whole_reply", source=reply.source)
         if asked and _NONE.fullmatch(text):
             return Answer(text="0", rule="none", source=reply.source)
-        if asked and counts.names_one(text, asked[1].lower()):
-            return Answer(text="1", rule="asked for", source=reply.source)
     counted = asked[1].lower() if asked else ""
     text = counts.without_whole_set(_without_restated(_in_digits(text, counted), question.text), counted)
     text = _without_taken_back(text, counted)
@@ -295,7 +292,7 @@ def _in_digits(text: str, counted: str) -> str:
     if not NUMBER.search(text):
         text = re.sub(r"\bone\b(?! of| can|'s)", "1", text, flags=re.IGNORECASE)
     text = counts.JOINT.sub(lambda first: first[0] if first[0].isdecimal() else "1", _NEGATIVE.sub("-", text))
-    text = _CORRECTED.sub(lambda match: match["meant"] or " ", _TWICE.sub(r"\1", text))
+    text = _CORRECTED.sub(lambda match: match["meant"] or " ", text)
     return _without_ranges(text)
 
 

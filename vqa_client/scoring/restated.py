@@ -57,7 +57,6 @@ _IS_ABROAD = re.compile(r"(?<= )(?:est|sont|ist|sind|es|son|é|è|são|sono)(?: 
 _COLOUR = re.compile(r"\bwhat colou?r\b", re.IGNORECASE)
 _COUNTS = re.compile(r"\bhow many\b", re.IGNORECASE)
 _MARKS = re.compile(r"\*\*|__|`")
-_ITEM = re.compile(r"\d{1,3}[.)] ")
 _SEEMS = re.compile(r"\b(?:appear|seem)s? to be\b")
 _IS = re.compile(rf"{_SEEMS.pattern}|\b(?:(?:(?:is|was|will be) )?held|takes place|will be|costs?|belongs to)\b")
 """Verbs that are read as "is"."""
@@ -134,7 +133,7 @@ def answer_in(reply: str, question: str) -> str:
         return ""
     first, *others = _SENTENCE_END.split(_UNIT_APART.sub("", _MARKS.sub("", reply)))
     others = [behind(_SUPPOSES, other) for other in others]
-    more = (other for other in others if not _ITEM.match(other) and _bare(other.partition(" ")[0]) not in _PRONOUNS)
+    more = (other for other in others if _bare(other.partition(" ")[0]) not in _PRONOUNS)
     last = others[-1] if others else first
     sentences = others[-1:] if others and (_CONCLUDES.match(last) or "=" in last) else (first, *more)
     concluded = _answer_left(last[so.end() :], asked) if (so := _SO.search(last)) else ""
