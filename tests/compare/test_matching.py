@@ -106,7 +106,8 @@ def test_other_data_is_refused_with_what_differs(tmp_path: Path) -> None:
 
 
 def test_another_answer_key_is_refused_even_if_no_data_file_is_known(tmp_path: Path) -> None:
-    for references, told in ((("boat", "boat", "ship"), "'boat', 'ship'"), ((), "none")):
+    long = ("y" * 99,), f"'{'y' * 99} [.]{{3}}"
+    for references, told in ((("boat", "boat", "ship"), "'boat', 'ship'"), ((), "none"), long):
         one, other = sides(tmp_path, [record("1")], [record("1", references=references)], run_file=False)
         with pytest.raises(IdentityError, match=f"\n  right answer of 1: 'kettle' and {told}\n"):
             match(one, other)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.scoring.explained_answer.replies import said
+from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.scoring.counts import summed_numbers
 from vqa_client.scoring.explained_answer import read_phrase
 from vqa_client.scoring.finish import is_cut
@@ -17,6 +18,12 @@ from vqa_client.scoring.vqa_accuracy import is_sentence
 from vqa_client.scoring.vqa_normalise import without_punctuation
 from vqa_client.scoring.wrappers import answer_and_explanation
 from vqa_client.tasks.mm_niah import _choice
+from vqa_client.types import Completion
+
+
+def lists_choices(text: str) -> bool:
+    return read_choice(Completion(text=text), {"A": "red bus", "B": "blue car"}).status == "ambiguous"
+
 
 LIMITS: list[tuple[int, Callable[[int], object]]] = [
     (1_000, lambda size: answer_in("The car is red".ljust(size), "What color is the car?")),
@@ -38,6 +45,7 @@ LIMITS: list[tuple[int, Callable[[int], object]]] = [
     (5, lambda size: not contains_strict("7421", f"The secret is 7421.\nAnswer: {' '.join(['word'] * size)}.")),
     (40, lambda size: lists_lines("\n".join(("a" * size, "b", "c")))),
     (3, lambda size: lists_lines("\n".join(("a " * size, "b", "c")))),
+    (20, lambda size: lists_choices("red bus:\n" + "x\n" * (size - 1) + "blue car:\nit is")),
     (9, lambda size: _choice("1" * size)),
     (8, lambda size: read_phrase(said("red " * size)).text),
 ]
