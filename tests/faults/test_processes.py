@@ -67,6 +67,7 @@ def test_shards_killed_at_random_moments_merge_into_the_undivided_run(
     assert len(server.chats) <= 45 + ROUNDS * WORKERS
     merged = ran(["merge", str(of.output)])
     assert (merged.code, merged.is_clean()) == (0, True), merged.text
+    assert f"page: {of.report_path().with_suffix('.html')}" in merged.err
     assert of.report_path().read_bytes() == whole_report(of, server.base_url)
     assert Counter(whole_lines(of.log_path)) == Counter(of.ids)
 

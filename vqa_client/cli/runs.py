@@ -29,6 +29,7 @@ def _state_line(standing: Standing) -> str:
 def merge(settings: MergeSettings) -> int:
     """Merge, and print and exit as the undivided command would."""
     from vqa_client.cli.evaluate import exit_code, show  # takes longer than all that ctl does
+    from vqa_client.cli.pages_beside import write_pages
     from vqa_client.runs.merge import merge_folder
 
     reports: list[Report] = []
@@ -36,6 +37,8 @@ def merge(settings: MergeSettings) -> int:
         reports += merged.reports
         if not settings.json:
             show(merged.reports, merged.settings)
+        if merged.settings.html:
+            write_pages(merged.reports)
     if settings.json:
         show(reports, as_json=True)
     return exit_code(reports, partial=settings.partial)
