@@ -25,6 +25,7 @@ ANSWERED = [
     ("How many people are there?", "There are 3 people: a man, a woman and a child.", "3"),
     ("How many people are there?", "There are several people.", ""),
     ("How many people are there?", "I can see 5 dogs and 3 people.", ""),
+    ("How many people are there?", "There are 10 000 people.", "10 000"),
     ("How many people are there?", "There are three people in the image.", "three"),
     ("How many people are there?", "3 people are there.", "3"),
     ("How many cars are in the picture?", "1. There are 4 cars in the picture.\n2. Done.", ""),

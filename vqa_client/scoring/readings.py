@@ -40,7 +40,8 @@ _RATIO = re.compile(r"(?<![\d.:])(\d+(?:\.\d+)?) ?: ?(\d+(?:\.\d+)?)(?!\d| ?:|\.
 _RATIO_IN_WORDS = re.compile(rf"(?<!from )({_AMOUNT})[ -]to[ -]({_AMOUNT})", re.IGNORECASE)
 _ASKS_RATIO = re.compile(r"\b(?:ratio|proportion|odds|scale|aspect)s?\b", re.IGNORECASE)
 _REASON = re.compile(
-    r"(?<=[\w)\"%])(?:,? (?:because|since)|, (?:not|which|rather than|as (?:shown|seen|stated|given)))\b", re.IGNORECASE
+    r"(?<=[\w)\"%])(?:,? (?:because|since)|, (?:not|which(?! is \d)|rather than|as (?:shown|seen|stated|given)))\b",
+    re.IGNORECASE,
 )
 _SET_APART = (
     re.compile(r"(?P<before>[^*\n]{0,200})\*\*(?P<answer>[^*\n]{0,199}[^*\n:])\*\*(?P<after>[^*\n]{0,200})"),

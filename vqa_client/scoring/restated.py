@@ -7,6 +7,7 @@ languages only sentences with a copula are read: "La valeur en 2015 est 23,5."
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from vqa_client.scoring.denials import NOT
@@ -139,7 +140,8 @@ def answer_in(reply: str, question: str) -> str:
     concluded = _answer_left(last[so.end() :], asked) if (so := _SO.search(last)) else ""
     answers = {concluded} if concluded else {_answer_left(sentence, asked) for sentence in sentences} - {""}
     words = answers.pop().split() if len(answers) == 1 else []
-    if _COUNTS.search(text) and sum(_is_amount([word]) for word in words) != 1:
+    amounts = [_is_amount([word]) for word in words]
+    if _COUNTS.search(text) and sum(now and not before for before, now in pairwise([False, *amounts])) != 1:
         return ""
     if _COLOUR.search(text):  # "a blue jacket"
         noun = next((at for at, word in enumerate(words) if _stem(word) in asked), len(words))
