@@ -220,7 +220,7 @@ def difference(reply: ChoiceReply) -> RuleResult:
         return None
     text = conclusion_of(reply.text if letters else reply.lower)
     named = [word for word in WORD.finditer(text) if word[0] in labels]
-    meant = [word for word in named if not denied(sentence_before(text, word.start()))]
+    meant = [word for word in named if not (denied(sentence_before(text, word.start())) or _excluded(text, word.end()))]
     distinct = {labels[word[0]] for word in meant}
     led_up = len(distinct) == 1 and _LEADS_ON.search(sentence_before(text, meant[-1].start()))
     committed = led_up and not any(refuted(sentence_before(text, word.start())) for word in meant)
