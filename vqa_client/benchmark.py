@@ -373,6 +373,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         task = Task(
             name=self.name,
             content=prompt.content,
+            prompt=prompt.visible,
             check=prompt.check if prompt.needs_check else None,
             system=system_message if isinstance(system_message, str) else "",
             system_of=None if isinstance(system_message, str) else system_message,

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.own_code import named, place_of, shown, text_of
+from vqa_client.task import visible
 from vqa_client.types import Content, Question
 
 PLACEHOLDERS = ("question", "choices")
@@ -74,6 +75,12 @@ class Prompt(Struct, frozen=True):
             parts = [f"<image {part}>" if isinstance(part, int) and part not in images else part for part in filled]
         named = {*parts, *(part for turn in question.turns for part in turn.content)}
         return (*(number for number in images if number not in named), *parts)
+
+    def visible(self, question: Question) -> str:
+        """The text in records: where no image is inside the text, it is the text that is sent."""
+        if self.images != "marked" and not question.turns and isinstance(filled := self._fill(question), str):
+            return filled
+        return visible(self.content(question), question.turns)
 
     def check(self, question: Question) -> None:
         """Raise DataError where the question names an image that it doesn't have, UsageError where no text is made."""

@@ -67,14 +67,15 @@ class Task(Struct, frozen=True, kw_only=True):
     `scoring` are parsed and scored again without a new request. `headline` is the metric of the score's value.
     `choosing` is set where answers aren't read from free text.
 
-    With `names_model` another model name in a reply ends the run. `content` returns a prompt's parts in order, and
-    `check` raises DataError for a question with a mark of an image that it doesn't have. `system` is the system message
-    of all questions, unless `system_of` returns each question's own. `shots` returns the worked examples of a question,
-    and `parameters` are set in every request.
+    With `names_model` another model name in a reply ends the run. `content` returns a prompt's parts in order, `prompt`
+    its text in records, and `check` raises DataError for a question with a mark of an image that it doesn't have.
+    `system` is the system message of all questions, unless `system_of` returns each question's own. `shots` returns the
+    worked examples of a question, and `parameters` are set in every request.
     """
 
     name: str
     content: Callable[[Question], Content]
+    prompt: Callable[[Question], str]
     parse: Callable[[Reply, Question], Answer]
     score: Callable[[Answer, Reply, Question], Score]
     scoring: dict[str, str]
@@ -87,10 +88,6 @@ class Task(Struct, frozen=True, kw_only=True):
     choosing: Choosing | None = None
     names_model: bool
     description: Description
-
-    def prompt(self, question: Question) -> str:
-        """The prompt's text in records."""
-        return visible(self.content(question), question.turns)
 
     def system_for(self, question: Question) -> str:
         """The system message of a question, or ""."""
@@ -105,12 +102,10 @@ def visible(content: Content, turns: Sequence[Turn] = ()) -> str:
     if turns:
         earlier = ((_marked(turn.content), turn.reply) for turn in turns)
         return "".join(f"User: {text}\nAssistant: {reply}\n" for text, reply in earlier) + f"User: {_marked(content)}"
-    images = [*range(1, len(content))]
-    *before, text = content or ("",)
-    if before == images and isinstance(text, str):
-        return text
-    text, *after = content
-    return text if after == images and isinstance(text, str) else _marked(content)
+    images, texts = tuple(range(1, len(content))), [part for part in content if isinstance(part, str)]
+    if len(texts) == 1 and images in (content[:-1], content[1:]):
+        return texts[0]
+    return _marked(content)
 
 
 def _marked(content: Content) -> str:
