@@ -76,7 +76,7 @@ FAULTS = [
     ("rows.json", '[{"question": " ", "image": "1.png"}]', "row 1, column `question`: the question is missing"),
     ("rows.json", '[{"question": ["a", "b"]}]', "row 1, column `question`: expected a text, got a list"),
     ("rows.json", '[{"messages": [{"role": "user", "content": " "}]}]', "the last turn of the user is empty"),
-    ("rows.json", "[" * 5000, "the JSON is nested too deeply"),
+    ("rows.json", "[" * 200_000, "the JSON is nested too deeply"),
     ("rows.jsonl", '{"question": "a", "answer": "x"},\n' * 2, "row 1: JSON is malformed: trailing characters"),
     ("rows.jsonl", '{"question": "a"}\n["b"]\n', "row 2: Expected `object`, got `array`"),
     ("rows.jsonl", '{"question": "a"}\n{"question": "b", "ans', "row 2: the JSON breaks off"),

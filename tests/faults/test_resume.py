@@ -159,7 +159,7 @@ NESTED = (
 
 
 @pytest.mark.parametrize("spoiled", [b"", b"{", b'{"identity": 3}', b"\x00" * 100, *NESTED])
-async def test_a_torn_run_file_is_named_with_the_way_out(
+async def test_a_torn_run_file_is_named_with_the_way_out_to_another_run_and_written_again_by_its_own(
     spoiled: bytes, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 2)
@@ -167,8 +167,10 @@ async def test_a_torn_run_file_is_named_with_the_way_out(
     await of.ask(server)
     (of.output / "clean_mc_eval.run.json").write_bytes(spoiled)
     with pytest.raises(UsageError, match=r"run\.json") as caught:
-        await of.ask(server)
+        await of.ask(server, max_pixels=100)
     assert "--fresh" in caught.value.hint
+    outcomes = await of.ask(server)
+    assert ([record["score"] for record in outcomes.values()], len(server.chats)) == ([1.0, 1.0], 2)
 
 
 CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {

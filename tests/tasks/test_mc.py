@@ -267,7 +267,7 @@ def test_every_score_has_all_three_parsers(
         (reply(""), "empty"),
         (reply("", finish_reason="length"), "truncated"),
         (reply("The boats are what this is about, so we look at them first and", finish_reason="length"), "truncated"),
-        (reply("None of these."), "unparsed"),
+        (reply("I like boats."), "unparsed"),
     ],
 )
 def test_a_reply_without_answer_has_the_same_status_under_every_parser(

@@ -129,7 +129,8 @@ def carry_over(paths: RunPaths, now: RunFile, note: Callable[[str], None]) -> Ru
     # The run file is read last: another process that starts this run writes it first.
     has_records = paths.log.exists() and paths.log.stat().st_size > 0
     has_report = paths.report.exists()
-    before = _run_file(paths, now, note)
+    is_named = has_records and run_of(paths.log) == run_name(now.identity)
+    before = _run_file(paths, now, note) if is_named else RunFile.read(paths.run)
     if before is None:
         if has_records:
             raise IdentityError(
@@ -151,21 +152,16 @@ def carry_over(paths: RunPaths, now: RunFile, note: Callable[[str], None]) -> Ru
     return before
 
 
-def _run_file(paths: RunPaths, now: RunFile, note: Callable[[str], None]) -> RunFile | None:
-    """The run file on disk; if it is gone or damaged and the log's first line names this run, a new one instead."""
+def _run_file(paths: RunPaths, now: RunFile, note: Callable[[str], None]) -> RunFile:
+    """The run file beside a log that names this run; a new one if it is missing or damaged."""
     try:
-        file, damage = RunFile.read(paths.run), None
-    except UsageError as error:
-        file, damage = None, error
-    if file is None and paths.log.exists() and run_of(paths.log) == run_name(now.identity):
-        state = "missing" if damage is None else "damaged"
-        note(
-            f"{paths.run.name} is {state} and is written again: {paths.log.name} names this run; earlier times are lost"
-        )
-        return RunFile(identity=now.identity, scoring={})
-    if damage is not None:
-        raise damage
-    return file
+        if (file := RunFile.read(paths.run)) is not None:
+            return file
+        state = "missing"
+    except UsageError:
+        state = "damaged"
+    note(f"{paths.run.name} is {state} and is written again: {paths.log.name} names this run; earlier times are lost")
+    return RunFile(identity=now.identity, scoring={})
 
 
 def any_answer(path: Path) -> bool:
