@@ -131,12 +131,12 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (
         lambda: RunFile.read(Path("broken.run.json")),
         "broken.run.json is not a run file: Input data was truncated",
-        "the run's own command with --fresh moves it and its records aside and starts over",
+        "the run's own command, with the same settings, writes it again; --fresh moves the records aside",
     ),
     (
         lambda: RunFile.read(Path("empty")),
-        "empty is not a run file: it is not a file",
-        "the run's own command with --fresh moves it and its records aside and starts over",
+        "empty can't be read: it is not a file",
+        "the same command reads it again",
     ),
     (
         lambda: check_identity({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}}, Path("x/r.run.json")),
@@ -173,7 +173,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (
         lambda: merged(Path("half")),
         "half/a.shard-1-of-2.run.json is missing, which identifies the shard's run",
-        "put it back",
+        "put it back, or --shard 1/2 writes it again",
     ),
     (
         lambda: merged(Path("gone")),

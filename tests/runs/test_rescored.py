@@ -218,7 +218,7 @@ async def test_a_merge_and_another_division_note_that_saved_replies_are_scored_a
         await arun(of.settings(server.base_url, shard=shard))
     monkeypatch.setattr("vqa_client.benchmark.READING_VERSION", "of another day")
     list(merge_folder(of.output, partial=False, tidy=False, note=(merge := Notes()).note))
-    noted = ["mc clean: the scoring or the data file has changed: saved replies are scored again"]
+    noted = ["mc clean: the scoring or the data file may have changed: saved replies are scored again"]
     assert merge.about("scored again") == noted
     for undivided in of.output.glob("clean_mc_eval.[rj]*"):
         undivided.unlink()

@@ -167,7 +167,7 @@ async def test_without_a_run_file_the_run_that_the_log_names_continues_and_no_ot
         await vqa_client.arun(of.settings(server.base_url, model="other"))
     (report,) = await vqa_client.arun(of.settings(server.base_url), progress=(notes := Notes()))
     assert (len(server.chats), report.summary.overall.correct) == (3, 3)
-    lost = "clean_mc_eval.records.jsonl names this run; earlier times are lost"
+    lost = "clean_mc_eval.records.jsonl names this run; its earlier server, times and tokens are no longer known"
     assert notes.about("is written again") == [f"clean_mc_eval.run.json is {state} and is written again: {lost}"]
     log = of.report_path().with_suffix(".records.jsonl")
     log.write_bytes(log.read_bytes().replace(b',"run":', b',"ran":', 1))  # as in the logs of earlier versions

@@ -24,7 +24,7 @@ from vqa_client.settings.validation import texts_below
 
 _NAMES_SHARE = 0.35
 """The largest share of a page's width that names take."""
-_LEAST_WIDTH = 40
+_LEAST_WIDTH = 20
 """Columns; a page is not narrower."""
 
 
@@ -108,6 +108,7 @@ def _option_boxes(
     boxes: dict[str, _Box] = {}
     for argument, entry in options:
         notes = [(f"[choices: {', '.join(entry.choices)}]", "gray58")] if entry.choices else []
+        notes += [(f"[env var: {', '.join(entry.env_var)}]", "gray58")] if entry.env_var else []
         notes += [(f"[default: {entry.default}]", "gray58")] if entry.default is not None else []
         notes += [("[required]", "red")] if entry.required else []
         text = argument.parameter.help or texts.get(argument.field_info.name, "")

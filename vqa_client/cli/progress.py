@@ -14,10 +14,10 @@ import msgspec
 from vqa_client.cli.streams import folded, safe, say
 from vqa_client.progress import Progress
 from vqa_client.reports.names import duration
-from vqa_client.types import FAILED, Record, Status
+from vqa_client.types import Record, Status
 
 RATE_WINDOW_S = 10.0
-_SUMS = ("total", "done", "in_flight", "tokens", "scored", "score_sum")
+_SUMS = ("total", "done", "in_flight", "tokens", "score_sum")
 
 
 class LiveCounts(Progress):
@@ -36,7 +36,6 @@ class LiveCounts(Progress):
         self.served = ""
         self.measure = ""
         self._measure = "accuracy"
-        self.scored = 0
         self.score_sum = 0.0
         self.faults: Counter[str] = Counter()
         self._marks: list[tuple[float, int, int]] = [(time.monotonic(), 0, 0)]
@@ -101,7 +100,6 @@ class LiveCounts(Progress):
         if score == score:  # not NaN: questions without a known answer have no accuracy
             self.measure = self._measure
             self.score_sum += score
-        self.scored += score == score or status in FAILED
         if status != "ok":
             self.faults[status] += 1
 
@@ -118,7 +116,7 @@ class LiveCounts(Progress):
             if rate and self.total - self.done > rate:
                 parts.append(f"{duration((self.total - self.done) / rate)} left")
         if self.measure:
-            parts.append(f"{self.measure} {100 * self.score_sum / self.scored:.1f} %")
+            parts.append(f"{self.measure} {100 * self.score_sum / self.done:.1f} %")
         if tokens_rate:
             parts.append(f"{tokens_rate:.0f} tokens/s")
         if self.in_flight:

@@ -178,7 +178,10 @@ def _parts(paths: RunPaths) -> list[_Part]:
         if file is None and not files.log.stat().st_size:
             continue  # it ended before its first answer
         if file is None:
-            raise UsageError(f"{files.run} is missing, which identifies the shard's run", hint="put it back")
+            raise UsageError(
+                f"{files.run} is missing, which identifies the shard's run",
+                hint=f"put it back, or --shard {shard} writes it again",
+            )
         if (described := file.described.get("shard")) != [*shard]:
             named = f"shard {Shard(*described)}" if described else "no shard"
             raise UsageError(f"{files.run} is of {named}", hint="was it copied or renamed?")

@@ -4,7 +4,7 @@ import glob
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,9 +26,9 @@ from vqa_client.settings.divided import Shard
 from vqa_client.tables.inside import short_name, split_name
 from vqa_client.tables.pictures import is_address
 from vqa_client.task import Task
-from vqa_client.types import ANSWERED, Question, Record, SentImage
+from vqa_client.types import ANSWERED, Note, Question, Record, SentImage
 
-SCORED_AGAIN = "the scoring or the data file has changed: saved replies are scored again"
+SCORED_AGAIN = "the scoring or the data file may have changed: saved replies are scored again"
 
 
 class RunPaths(Struct, frozen=True):
@@ -119,7 +119,7 @@ def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Qu
     return before - len(unanswered)
 
 
-def carry_over(paths: RunPaths, now: RunFile, note: Callable[[str], None]) -> RunFile | None:
+def carry_over(paths: RunPaths, now: RunFile, note: Note) -> RunFile | None:
     """The run file on disk if this run continues its records; `now` gets its starts. None for a new run.
 
     Files of another run are moved aside if they have no answer and no batch; else IdentityError is raised. Files
@@ -152,7 +152,7 @@ def carry_over(paths: RunPaths, now: RunFile, note: Callable[[str], None]) -> Ru
     return before
 
 
-def _run_file(paths: RunPaths, now: RunFile, note: Callable[[str], None]) -> RunFile:
+def _run_file(paths: RunPaths, now: RunFile, note: Note) -> RunFile:
     """The run file beside a log that names this run; a new one if it is missing or damaged."""
     try:
         if (file := RunFile.read(paths.run)) is not None:
@@ -160,7 +160,10 @@ def _run_file(paths: RunPaths, now: RunFile, note: Callable[[str], None]) -> Run
         state = "missing"
     except UsageError:
         state = "damaged"
-    note(f"{paths.run.name} is {state} and is written again: {paths.log.name} names this run; earlier times are lost")
+    note(
+        f"{paths.run.name} is {state} and is written again: {paths.log.name} names this run; its earlier server, times "
+        "and tokens are no longer known"
+    )
     return RunFile(identity=now.identity, scoring={})
 
 

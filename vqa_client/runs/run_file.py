@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.errors import UNDECODABLE, IdentityError, UsageError, forbidden
+from vqa_client.errors import UNDECODABLE, DataError, IdentityError, UsageError, forbidden
 from vqa_client.files import checked_nesting, write_json
 from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.reports.log_reader import JUDGED_BY
@@ -17,7 +17,7 @@ SERVER = "server."
 """The beginning of the identity's fields that the check before a run finds out."""
 FRESH = ", or --fresh to move the old records aside"
 ASIDE = f"give another --output{FRESH}"
-_OVER = "the run's own command with --fresh moves it and its records aside and starts over"
+_OVER = "the run's own command, with the same settings, writes it again; --fresh moves the records aside"
 
 
 class RunFile(msgspec.Struct, kw_only=True):
@@ -37,7 +37,7 @@ class RunFile(msgspec.Struct, kw_only=True):
     def read(cls, path: Path) -> "RunFile | None":
         """The file's content, or None if there is no file.
 
-        Raises UsageError if it is not a run file, DataError if this user may not read it.
+        Raises UsageError if it is not a run file, DataError if it can't be read.
         """
         try:
             if path.exists() and not path.is_file():  # reading a pipe would never end
@@ -47,7 +47,11 @@ class RunFile(msgspec.Struct, kw_only=True):
             return None
         except PermissionError as error:
             raise forbidden(error) from None
-        except (OSError, *UNDECODABLE) as error:
+        except OSError as error:
+            raise DataError(
+                f"{path} can't be read: {error.strerror or error}", hint="the same command reads it again"
+            ) from None
+        except UNDECODABLE as error:
             raise UsageError(f"{path} is not a run file: {error}", hint=_OVER) from None
 
     @classmethod

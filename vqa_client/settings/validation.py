@@ -264,7 +264,7 @@ def _texts_in(module: ModuleType) -> dict[str, dict[str, str]]:
     texts: dict[str, dict[str, str]] = {}
     lines = linecache.getlines(getattr(module, "__file__", None) or "", vars(module))
     with suppress(SyntaxError):
-        for declared in ast.parse("".join(lines)).body:
+        for declared in ast.walk(ast.parse("".join(lines))):
             if isinstance(declared, ast.ClassDef):
                 texts[declared.name] = dict(_texts_of(declared))
     return texts
