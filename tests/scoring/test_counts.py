@@ -212,6 +212,13 @@ RESTATED = [
             ("A boy and two girls are wearing hats.", None),
         )
     ),
+    ("How many birds are on the wires?", "There are 7 birds on 3 wires.", "7"),
+    ("How many candles are on the cake?", "One cake with 5 candles", "5"),
+    ("How many goals did Brazil score in the matches?", "Brazil scored 3 goals in 2 matches.", "3"),
+    ("How many wheels does the truck have?", "6 wheels: 2 in front of the truck and 4 behind", "6"),
+    ("What is the value for Japan?", "The chart does not show any values for Japan.", None),
+    ("How many people are there?", "The image does not show any people clearly.", "0"),
+    ("How many apples were there initially?", "Initially, there were 5 apples. Now there are 3.", "5"),
     ("How many candles are on the cake?", 'The number "30" is on the cake, and there are 4 candles.', "4"),
     ("How many balls are on the table?", "There are no balls on the table, only 3 cups.", "0"),
     ("What is the age gap of these two people?", "The age gap of these two people is 7 years.", "7"),

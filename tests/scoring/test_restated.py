@@ -6,6 +6,11 @@ from vqa_client.scoring.restated import affirms, answer_in
 
 VALUE = "What was the value in 2015?"
 ANSWERED = [
+    ("What is the topic of the slide?", "The topic of the slide is the cost of energy.", "the cost of energy."),
+    ("What does the sign say?", "The sign says Trespassers will be prosecuted", "Trespassers will be prosecuted"),
+    ("What is written on the cover?", '"The cost of living", written on the cover', ""),
+    ("What was it originally called?", "It was originally called Backrub", "Backrub"),
+    ("What is the order of colors?", "Red, followed by white and blue.", ""),
     (VALUE, "The value in 2015 was 23.5.", "23.5."),
     (VALUE, "In 2015 the value was 23.5, which is the highest.", "23.5"),
     (VALUE, "In 2015, 23.5 was the value.", "23.5"),

@@ -1,7 +1,7 @@
 """The number of what a question counts: "14 birds" for "How many birds ...", and not that of other things beside it."""
 
 import re
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Final
 
 from vqa_client.scoring.denials import NOT
@@ -84,9 +84,15 @@ def _stem(word: str) -> str:
     return word.removesuffix("s").removesuffix("ing")[:5]
 
 
+_HAS = re.compile(r"\b(?:do|does|did) (?:(?:the|an?|this|that|these|those|each|every) )?\w+(?= )")
+
+
 def _part_asked_for(counted: str) -> frozenset[str]:
-    """Stems of the words that restrict what is counted: "wear" and "hat" in "people are wearing hats"."""
-    rest = counted.split()[len(_names(counted)) :]
+    """Stems of the words that restrict what is counted: "wear" and "hat" in "people are wearing hats".
+
+    Who has what is counted doesn't restrict it: "wheels does the truck have".
+    """
+    rest = _HAS.sub("", " ".join(counted.split()[len(_names(counted)) :])).split()
     return frozenset(_stem(word) for word in rest if word not in _NO_PART)
 
 
@@ -96,13 +102,36 @@ def without_whole_set(text: str, counted: str) -> str:
     return left if NUMBER.search(left) else text
 
 
+_BEFORE_THING_WORDS = "the a an each every this that these those of in on at with per do does did"
+_BEFORE_THING: Final = frozenset(_BEFORE_THING_WORDS.split())
+_NO_ADJECTIVE = re.compile(rf" (?:have|has|had|with|{_NO_NOUN})\b")
+
+
+def _things_beside(counted: str) -> frozenset[str]:
+    """Stems of other things in what restricts the count: "wire" in "birds are on the wires", no "red" in "are red"."""
+    rest = counted.split()[len(_names(counted)) :]
+    senses = [word for word in rest if word not in _NO_PART]
+    last = senses[-1:] if len(senses) > 1 else []
+    after = [word for before, word in pairwise(rest) if before in _BEFORE_THING]
+    return frozenset(_stem(word) for word in (*after, *last) if word not in _NO_PART)
+
+
+def _counts_thing(following: str, asked: frozenset[str], things: frozenset[str]) -> bool:
+    """Whether the words after a number begin with such a thing, or with an adjective and such a thing."""
+    words = [_stem(word) for word in following.lower().split()[:2]]
+    if not words or words[0] in things:
+        return bool(words)
+    return words[-1] in things and words[0] not in asked and not _NO_ADJECTIVE.match(following)
+
+
 def numbers_of_part(text: str, counted: str) -> list[str]:
-    """Numbers of those that are counted among all: "5 people; 3 wear hats"."""
-    asked = _part_asked_for(counted)
+    """Numbers of those that are counted among all: "5 people; 3 wear hats"; not "3 wires" in "7 birds on 3 wires"."""
+    asked, things = _part_asked_for(counted), _things_beside(counted)
+    places = _PART.finditer(text) if asked and not JOINT.search(text) else ()
     parts = (
         part
-        for part in (_PART.finditer(text) if asked and not JOINT.search(text) else ())
-        if asked & {*map(_stem, part[3].lower().split())}
+        for part in places
+        if asked & {*map(_stem, part[3].lower().split())} and (part[2] or not _counts_thing(part[3], asked, things))
     )
     return [(part[1] or ("0" if part[2] else "1")).replace(",", "") for part in parts if not _DENIES.search(part[3])]
 
@@ -140,6 +169,15 @@ def totals_in(text: str, form: re.Pattern[str], counted: str) -> list[str]:
                 continue
         found.append(number)
     return found
+
+
+_LACKS = re.compile(r"(?:i|(?:the|this) \w+) (?:do|does|can)(?:n't|n’t|not| not)", re.IGNORECASE)
+
+
+def may_be_none(text: str, counted: str) -> bool:
+    """Whether a denial is of the counted things: not in "The chart doesn't show any values for Japan"."""
+    names = rf"\bany(?:body|one)\b|\b{re.escape(_name(counted))}"
+    return not _LACKS.match(text) or re.search(names, text, re.IGNORECASE) is not None
 
 
 def is_of_others(phrase: str, counted: str) -> bool:

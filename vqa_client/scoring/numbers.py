@@ -121,6 +121,7 @@ _AT_FIRST = re.compile(
     re.IGNORECASE,
 )
 """A clause that a later one replaces: "At first I counted 3, but ..."."""
+_ASKS_FIRST = re.compile(r"\b(?:initial|original|at first|first)", re.IGNORECASE)
 _ASIDE = re.compile(r"(?<=[\w%°] )\((?!or\b)[^()\n]{1,80}\)")
 _FORMULA_ALONE = re.compile(r"\W{0,9}\$[^$\n]+\$\W{0,9}")
 _IN_FORMULA = re.compile(r"(?<=\$)[^$\n]{1,80}(?=\$)|(?<=\\\()[^()\n]{1,80}(?=\\\))")
@@ -131,6 +132,8 @@ _DECIMAL_COMMA = re.compile(
     r"(?![\d,])(?(unit)|(?= ?(?:[%€$£]|[^\W\d_]{1,3}[.!]?\Z)))"
 )
 """A decimal comma in an amount with a unit; "3,5" alone may be two numbers."""
+_FURTHER_COMMA = re.compile(r"(?<![\w.,])(-?\d{1,9}),(\d{1,2})(?![\d,])")
+"""Another one beside it: "12,5 x 10,5 cm"."""
 _FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|(\w = [^=\n]{1,40} or \w = [^=\n]+)\Z|=\s?([^=\n]+)\Z")
 _NO_VALUE = re.compile(r"\d ?: ?\d|\d/\d+/\d|\d \(")
 """A time, a date, or a number before an aside: "85 (45 + 40)"."""
@@ -165,10 +168,13 @@ def number(reply: Reply, question: Question) -> Answer:
         value = _value(text)
         if value and (_FORMULA_ALONE.fullmatch(reply.visible) or _without_ranges(text) == text):
             return Answer(text=value, rule="whole_reply", source=reply.source)
-        if asked and _NONE.fullmatch(text):
+        if asked and _NONE.fullmatch(text) and counts.may_be_none(text, asked[1].lower()):
             return Answer(text="0", rule="none", source=reply.source)
     counted = asked[1].lower() if asked else ""
     text = counts.without_whole_set(_without_restated(_in_digits(text, counted), question.text), counted)
+    if not _ASKS_FIRST.search(question.text):
+        later = _AT_FIRST.sub(" ", text)
+        text = later if NUMBER.search(later) else text
     text = _without_taken_back(text, counted)
     values: tuple[str, ...] = ()
     for rule, numbers in _candidates(reply, text, counted):
@@ -252,7 +258,8 @@ def _formula(reply: Reply, question: Question) -> Answer:
 
 def _without_markup(text: str) -> str:
     text = SPACED_THOUSANDS.sub(_without_separators, in_ascii_digits(text))
-    text = _DECIMAL_COMMA.sub(lambda match: f"{_SEPARATOR.sub('', match[2])}.{match[3]}", text)
+    text, found = _DECIMAL_COMMA.subn(lambda match: f"{_SEPARATOR.sub('', match[2])}.{match[3]}", text)
+    text = _FURTHER_COMMA.sub(r"\1.\2", text) if found else text
     text = _IN_FORMULA.sub(lambda formula: _MINUS.sub(" − ", formula[0]), text)
     return _DECORATION.sub(" ", text.replace("−", "-")).strip() if number_of(text) is None else text
 
@@ -304,8 +311,6 @@ def _without_ranges(text: str) -> str:
 
 def _without_taken_back(text: str, counted: str) -> str:
     """The text from its last correction on, if that gives a number: "There are 3. Wait, there are 4." """
-    later = _AT_FIRST.sub(" ", text)
-    text = later if NUMBER.search(later) else text
     last = last_match(_CORRECTS, text)
     if last is None or counts.counts_others(text, last.end("number"), counted):
         return text

@@ -43,6 +43,7 @@ _REASON = re.compile(
     r"(?<=[\w)\"%])(?:,? (?:because|since)|, (?:not|which(?! is \d)|rather than|as (?:shown|seen|stated|given)))\b",
     re.IGNORECASE,
 )
+_ALL_QUOTED = re.compile(r"\W{0,3}(?:\"[^\"\n]+\"|“[^”\n]+”|'[^'\n]+')\W{0,3}")
 _SET_APART = (
     re.compile(r"(?P<before>[^*\n]{0,200})\*\*(?P<answer>[^*\n]{0,199}[^*\n:])\*\*(?P<after>[^*\n]{0,200})"),
     re.compile(r"(?P<before>[^\"“”\n]{1,200})[\"“](?P<answer>[^\"“”\n]{1,200})[\"”](?P<after>[^\"“”\n]{0,200})"),
@@ -126,8 +127,9 @@ def short_answer(reply: Reply, question: Question) -> Answer:
 def declared_in(text: str) -> str:
     """The last answer that a text declares; "" without a declaration."""
     leads = deque((match.end() for match in _LEAD.finditer(text)), maxlen=_LEADS_READ)
-    lines = (_ANSWER_ABOUT.split(text[at : line_end(text, at)], maxsplit=1)[0] for at in reversed(leads))
-    answers = (_bare_answer(behind(_LEAD, line.strip(" *`"))) for line in lines)
+    lines = (text[at : line_end(text, at)] for at in reversed(leads))
+    shortened = (line if _ALL_QUOTED.fullmatch(line) else _ANSWER_ABOUT.split(line, maxsplit=1)[0] for line in lines)
+    answers = (_bare_answer(behind(_LEAD, line.strip(" *`"))) for line in shortened)
     declared = next(filter(None, answers), "")
     if not declared and (named := labelled(text)):
         declared = _bare_answer(named.answer)
@@ -165,6 +167,8 @@ def _answers(apart: re.Match[str]) -> bool:
 
 def _bare_answer(declared: str) -> str:
     """A declared answer without wrappers, the reason after it and a full stop."""
+    if _ALL_QUOTED.fullmatch(declared):
+        return unwrapped(without_stop(declared)).answer
     return unwrapped(without_stop(_REASON.split(declared, maxsplit=1)[0]).rstrip("*`")).answer
 
 
@@ -207,12 +211,14 @@ def polarity(text: str, asked: str) -> YesNo | None:
         return "yes"
     if (meant := without_denied(text)) != text and affirms(meant, asked):
         return "yes"
-    unseen = None if _OPENING.match(text) else _UNSEEN.search(text)
-    if unseen and not any(word in asked.lower() for word in unseen["thing"].lower().split()):
-        return None  # "His head isn't visible."
+    text = _UNSEEN.sub(lambda match: match[0] if _is_asked(match["thing"], asked) else " ", text)
     lead = last_match(_LEAD, text)
     declared = yes_or_no(text[lead.end() :]) if lead else None
     return declared or yes_or_no(text) or ("yes" if affirms(text, asked) else None)
+
+
+def _is_asked(thing: str, asked: str) -> bool:
+    return any(word in asked.lower() for word in thing.lower().split())
 
 
 def verbatim(reply: Reply, question: Question) -> Answer:

@@ -78,7 +78,7 @@ _MEASURE = re.compile(
 )
 _LED = re.compile(r"(?:In|On|At) ([^,]{1,40}), (\w[^,]*)")
 _EQUATION = re.compile(r"(?:a total of )?[\d\s.,+*/×÷()$€£%−–-]+[=≈]\s?([$€£]?[-−]?\d[\d.,]*%?)")
-_QUOTED = re.compile(r"(?:\w+ ){0,2}[\"“]([^\"“”]+)[\"”](?: (?:in|on|written|printed)\b[^\"“”]*)?\W*")
+_QUOTED = re.compile(r"(?:\w+ ){0,2}[\"“]([^\"“”]+)[\"”](?:,? (?:in|on|written|printed)\b[^\"“”]*)?\W*")
 _CONCLUDES = re.compile(r"(?:so|therefore|thus|hence|overall)\b", re.IGNORECASE)
 _SO = re.compile(r", (?:so|therefore|thus|hence),? (?=the |there (?:is|are) )")
 _BEFORE_NAME = re.compile(
@@ -88,6 +88,7 @@ _BEFORE_NAME = re.compile(
 _UNIT_APART = re.compile(r"(?<=\d) (?=%)")
 _DENIES = re.compile(rf"\b(?:not|never|without|except|other than|nor|neither|cannot)\b|n't\b|{NOT}", re.IGNORECASE)
 _COMPARES = re.compile(r"\b(?:than|versus|vs)\b")
+_IN_ORDER = re.compile(r"\b(?:order|sequence|top|list|rank)")
 _DOUBTS = re.compile(
     r"\b(?:may|might|could|would|should|if|whether|possibly|perhaps|maybe|unclear|or|oder|ou|vielleicht|quizás|talvez)\b|\?"
     r"|\b(?i:but|however|although|though|formerly|previously|originally|initially|actually|wait|correction|sorry|unfortunately)\b"
@@ -126,11 +127,14 @@ def answer_in(reply: str, question: str) -> str:
     if " " not in reply or len(reply) > LONGEST:
         return ""
     asked, text = _stems_asked(question), _question(question)
-    reply = _IS_ABROAD.sub("is", reply) if _ABROAD.search(text) else _IS.sub("is", without_denied(reply))
+    reply = _IS_ABROAD.sub("is", reply) if _ABROAD.search(text) else without_denied(reply)
     if verb := _VERB.search(text):
-        reply = re.sub(rf"\b{verb[1]}(?:s|es|ed)?\b(?: (?:for|to)\b)?", "is", reply)
+        reply = re.sub(rf"\b{verb[1]}(?:s|es|ed)?\b(?: (?:for|to)\b)?", _verb_as_is, reply)
+    reply = reply if _ABROAD.search(text) else _IS.sub(_verb_as_is, reply)
     open_question = asked and (_OPEN.search(text) or _ABROAD.search(text)) and not _POLAR.match(text)
-    if not open_question or _DENIES.search(text) or _COMPARES.search(text) or _DOUBTS.search(reply):
+    if not open_question or _DENIES.search(text) or _COMPARES.search(text) or _doubts(reply, text):
+        return ""
+    if "followed by" in reply and _IN_ORDER.search(text):
         return ""
     first, *others = _SENTENCE_END.split(_UNIT_APART.sub("", _MARKS.sub("", reply)))
     others = [behind(_SUPPOSES, other) for other in others]
@@ -148,6 +152,18 @@ def answer_in(reply: str, question: str) -> str:
         before = [at for at, word in enumerate(words[:noun], 1) if word in _ARTICLES or word.endswith("ing")]
         words = words[max(before, default=0) : noun] or words
     return " ".join(words)
+
+
+def _doubts(reply: str, text: str) -> bool:
+    """Whether a reply has a word of doubt that the question doesn't have."""
+    return not {match[0].lower() for match in _DOUBTS.finditer(reply)} <= {*re.findall(r"\w+", text.lower())}
+
+
+def _verb_as_is(match: re.Match[str]) -> str:
+    """ "is" for the first verb of a sentence; a word of its answer, such as "the cost of energy", stays."""
+    before = re.split(r"[.!?\n]", match.string[: match.start()])[-1].lower().split()
+    stays = not _LINKS.isdisjoint(before) or not _ARTICLES.isdisjoint(before[-1:])
+    return match[0] if stays else "is"
 
 
 def without_denied(reply: str) -> str:
@@ -203,7 +219,8 @@ def _words_between(words: Sequence[str], asked: frozenset[str]) -> str:
     if not names or len(answer) > LONGEST_ANSWER or all(_restates(word, asked) for word in kept):
         return ""
     restates = not linked and any(_stem(word) in asked for word in kept)
-    if restates or _NEVER.intersection(map(_bare, kept)) or _DENIES.search(answer):
+    torn = answer.count('"') % 2 or answer.count("“") != answer.count("”")
+    if restates or torn or _NEVER.intersection(map(_bare, kept)) or _DENIES.search(answer):
         return ""
     for form in (_EQUATION, _QUOTED):
         if apart := form.fullmatch(answer.rstrip(".")):

@@ -76,8 +76,11 @@ _NOBODY_KNOWS, _UNKNOWN_CHOICE = lazily(_UNKNOWN), lazily(rf"(?!.{{81}}).*?(?:{_
 _BUT = lazily(r"\b(?:but|however|though|although|sorry|unable to (?:help|assist|provide))\b")
 _YES_NO = lazily(r"\W*(?P<word>yes|no|true|false)\b(?P<rest>[^\n]*)")
 _SAYS = lazily(
-    r"\b(?:yes|no|true|false|correct|incorrect|wrong|untrue)"
+    r"(?:\b(?:yes|no)|(?:\A\W*|[;,:] )(?:true|false|correct|incorrect|wrong|untrue))"
     r"(?=[\"')\]]*\s*(?:\Z|\n|\.(?!\s?\d)|[,;:!()]|- )| (?:because|since|as|that|not|definitely)\b)"
+    r"|\b(?:it|that|this|(?:the|this|that) (?:answer|statement|claim|assertion|sentence|proposition))"
+    r"(?:'s| is| was| must be| to be)(?: not|n't| also| \w+ly| therefore| indeed){0,2} "
+    r"(?:true|false|correct|right|incorrect|wrong|untrue)\b"
     r"|^\W*(?:yes|no) (?:it|there|s?he|they|we|you|i|this|that|those|(?:the|an?|his|her|its|their)(?: [\w'-]+){1,4}?)"
     r" (?:is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|can(?:not|'t)|\w+n't)\b"
 )

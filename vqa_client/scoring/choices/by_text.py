@@ -55,6 +55,7 @@ def contained_text(reply: ChoiceReply) -> RuleResult:
         if _states(text, start, end) and start not in in_lists
         for label in owners
     }
+    labels = labels.difference(*(owners for _, end, owners in spans if _WOULD.match(text, end))) or labels
     if len(labels) > 1 and SENTENCE_END.search(text, 0, max(end for _, end, _ in spans)) is None:
         sure = [span for span in spans if not _POSSIBLY.search(sentence_before(text, span[0]))]
         certain = {*_main_clause(text, sure)} or {label for span in sure for label in span[2] if label in labels}
@@ -65,7 +66,7 @@ def contained_text(reply: ChoiceReply) -> RuleResult:
 
 
 def _excluded(text: str, end: int) -> bool:
-    """Whether the words after the text of a choice deny it or say what it would be like."""
+    """Whether the words after the text of a choice deny it or make it unreal."""
     denies = EXCLUDED.match(text, end) is not None and _UNTRUE.match(text, end) is None
     return denies or _NOT_SHOWN.match(text, end) is not None
 
@@ -239,9 +240,12 @@ _NOT_SHOWN = lazily(
     r"(?:shown|seen|visible|present|depicted|pictured|mentioned|supported|there|true|correct|right|accurate|the case)\b"
     r"(?! (?:in full|clearly|fully|entirely|completely|directly)\b)"
     r"| if (?:it|he|she|they|there) (?:were|was|had)\b"
-    r"| would (?!(?:\w+ )?(?:fit|match|suit|work|make|be (?:an?|the|my|one|more|most|better|best|right|correct|likely))"
-    r"\b)"
 )
+_WOULD = lazily(
+    r" would (?!(?:\w+ )?(?:fit|match|suit|work|make"
+    r"|be (?:an?|the|my|one|more|most|better|best|right|correct|likely))\b)"
+)
+"""After a choice that isn't the one beside it: "It is a cat. A dog would have a longer snout." """
 _OFFERS = lazily(r" to (?:help|assist|answer|explain|look|take)\b")
 """Makes "happy" and "ready" an offer: "I'm happy to help"."""
 _CALLED_WRONG = lazily(

@@ -26,8 +26,9 @@ _NAME_BEFORE_LETTER = lazily(rf"\b{any_word(_NAMES)}(?= [a-z]\b)")
 SENTENCE_END = lazily(r"[.!?;](?=\s|$)|\n")
 WORD = lazily(r"[^\W_]+")
 _REASON = lazily(r",? (?:because|since|due to)\b")
-_AND = lazily(r",? and | ?[,;&+/] ?")
-_NEXT = lazily(r"(?:,? and | ?[,;&+/] ?)(?:both )?(?:the |an? )?")
+_AND = lazily(r",? and | ?[,&+/] ?")
+_NEXT = lazily(r"(?P<joins>,? and | ?[&+/] ?|, ?)(?:both )?(?:the |an? )?")
+_LIST_GOES_ON = lazily(r"\W*\Z|[.;!,]|,? and | ?[&+/]")
 _FEW: Final = 4
 _MODAL = lazily(r" (?:be|have|not|also|well|still|only|seem|appear|look|need|represent|indicate|refer|contain)\b")
 """After the word "may", which is also a month."""
@@ -260,15 +261,26 @@ class Texts:
         Any thing may go on a list of several; a single thing, only one that a choice names.
         """
         more = _NEXT.match(text, end) if self.things else None
-        named = more and text.startswith(tuple(frozenset().union(*self.things)), more.end())
-        return not (named or (more and _AND.search(text, start, end)) or _is_part(text, start, end))
+        after = text[more.end() :] if more else ""
+        apart = more is not None and more["joins"].strip() == ","
+        named = any(
+            after.startswith(thing) and (not apart or _LIST_GOES_ON.match(after, len(thing)))
+            for thing in self._all_things
+        )
+        goes_on = more is not None and not apart and _AND.search(text, start, end) is not None
+        return not (named or goes_on or _is_part(text, start, end))
+
+    @cached_property
+    def _all_things(self) -> frozenset[str]:
+        return frozenset().union(*self.things)
 
     def lists_in(self, text: str) -> list[tuple[int, int, frozenset[str]]]:
         """Start, end and names of the things that `text` (folded) lists one after the other: "the red and the blue"."""
         things = {thing: (thing,) for thing in sorted(frozenset().union(*self.things), key=len, reverse=True)}
         lists: list[tuple[int, int, frozenset[str]]] = []
         for start, end, names in sorted(_longest(_places(text, things))):
-            if lists and _NEXT.fullmatch(text, lists[-1][1], start):
+            joiner = _NEXT.fullmatch(text, lists[-1][1], start) if lists else None
+            if joiner and (joiner["joins"].strip() != "," or _LIST_GOES_ON.match(text, end)):
                 lists[-1] = (lists[-1][0], end, lists[-1][2].union(names))
             else:
                 lists.append((start, end, frozenset(names)))

@@ -87,6 +87,7 @@ _DISQUALIFIED = lazily(
 )
 
 
+_OPEN = lazily(r"(?:\bwhether|^\W*if)\b[^,:;().]{0,24}$", re.IGNORECASE)
 _CALLED_WRONG = lazily(r"\b(?:wrong|incorrect|false) (?:answer|option|choice|value)s? (?:is|was|are|were)\b[^,:;]*$")
 _REFUTED: Final = (_NEGATED, _DOUBTED, _SUPPOSED, _UNMET, _ATTRIBUTED)
 """Words before a declaration that deny, suppose or attribute it; `_DISQUALIFIED` must be right before it."""
@@ -104,8 +105,8 @@ def negated(before: str) -> bool:
 
 
 def denied(before: str) -> bool:
-    """Whether the words before a choice's text deny it, suppose it, or attribute it to others or an earlier guess."""
-    return negated(before) or any(words.search(before) for words in (_ATTRIBUTED, _SUPPOSED, _UNMET, _CALLED_WRONG))
+    """Whether the words before a choice's text deny it, leave it open, or attribute it to others or a first guess."""
+    return negated(before) or any(words.search(before) for words in (_ATTRIBUTED, _OPEN, _UNMET, _CALLED_WRONG))
 
 
 @lru_cache(maxsize=4096)
