@@ -212,6 +212,7 @@ RESTATED = [
             ("A boy and two girls are wearing hats.", None),
         )
     ),
+    ("How many birds are there?", "In the image above 3 birds are flying.", "3"),
     ("How many birds are on the wires?", "There are 7 birds on 3 wires.", "7"),
     ("How many candles are on the cake?", "One cake with 5 candles", "5"),
     ("How many goals did Brazil score in the matches?", "Brazil scored 3 goals in 2 matches.", "3"),

@@ -138,7 +138,8 @@ _FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|(\w = [^=\n]{1,40}
 _NO_VALUE = re.compile(r"\d ?: ?\d|\d/\d+/\d|\d \(")
 """A time, a date, or a number before an aside: "85 (45 + 40)"."""
 _MORE_THAN = re.compile(
-    r"(?:\b(?:(?:(?<!no )(?<!be )(?:fewer|less)|more|greater) than|above|below|under)"
+    r"(?:\b(?:(?:(?<!no )(?<!be )(?:fewer|less)|more|greater) than"
+    r"|(?<!image )(?<!picture )(?<!figure )(?<!photo )(?<!chart )(?<!table )(?:above|below)|under)"
     r"|(?:(?<!\w )|\b(?!(?:add|sum|com|cam|go|went|ris|rose|reach|extend|grow|grew|increas|climb|count|run|walk|driv|fl"
     r"|jump|lean|pass|rid)\w* )\w+ )(?:over|up to)) \Z"
     r"|(?:超[过過]|(?<!不)[少小][于於]|[多大][于於]|不到|不足|(?<![\w\"'/=-])[<>]) ?\Z",
