@@ -213,6 +213,8 @@ RESTATED = [
         )
     ),
     ("How many birds are there?", "In the image above 3 birds are flying.", "3"),
+    ("How many animals have horns?", "3 animals have 6 horns.", "3"),
+    ("How many people have no hat?", "2 people have no hat and 3 have a hat.", "2"),
     ("How many birds are on the wires?", "There are 7 birds on 3 wires.", "7"),
     ("How many candles are on the cake?", "One cake with 5 candles", "5"),
     ("How many goals did Brazil score in the matches?", "Brazil scored 3 goals in 2 matches.", "3"),

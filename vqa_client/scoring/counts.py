@@ -124,13 +124,21 @@ def _counts_thing(following: str, asked: frozenset[str], things: frozenset[str])
     return words[-1] in things and words[0] not in asked and not _NO_ADJECTIVE.match(following)
 
 
+_CLAUSE_END = re.compile(r"[,;:.!?](?=\s|$)|\b(?:and|but|while|whereas|although)\b")
+
+
 def numbers_of_part(text: str, counted: str) -> list[str]:
-    """Numbers of those that are counted among all: "5 people; 3 wear hats"; not "3 wires" in "7 birds on 3 wires"."""
-    asked, things = _part_asked_for(counted), _things_beside(counted)
-    places = _PART.finditer(text) if asked and not JOINT.search(text) else ()
+    """Numbers of those that are counted among all: "5 people; 3 wear hats"; not "3 wires" in "7 birds on 3 wires".
+
+    None where the clause with the number of all is of the part, too: "3 animals have 6 horns".
+    """
+    asked, things, name = _part_asked_for(counted), _things_beside(counted), _name(counted) or counted
+    of_all = (clause.partition(name)[2] for clause in _CLAUSE_END.split(text.lower()) if NUMBER.search(clause))
+    if not asked or asked.intersection(map(_stem, next(filter(None, of_all), "").split())) or JOINT.search(text):
+        return []
     parts = (
         part
-        for part in places
+        for part in _PART.finditer(text)
         if asked & {*map(_stem, part[3].lower().split())} and (part[2] or not _counts_thing(part[3], asked, things))
     )
     return [(part[1] or ("0" if part[2] else "1")).replace(",", "") for part in parts if not _DENIES.search(part[3])]
