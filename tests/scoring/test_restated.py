@@ -11,6 +11,7 @@ ANSWERED = [
     ("What is written on the cover?", '"The cost of living", written on the cover', ""),
     ("What was it originally called?", "It was originally called Backrub", "Backrub"),
     ("What is the order of colors?", "Red, followed by white and blue.", ""),
+    ("What are the colors of the flag?", "Red, followed by white and blue.", ""),
     (VALUE, "The value in 2015 was 23.5.", "23.5."),
     (VALUE, "In 2015 the value was 23.5, which is the highest.", "23.5"),
     (VALUE, "In 2015, 23.5 was the value.", "23.5"),

@@ -88,7 +88,8 @@ _BEFORE_NAME = re.compile(
 _UNIT_APART = re.compile(r"(?<=\d) (?=%)")
 _DENIES = re.compile(rf"\b(?:not|never|without|except|other than|nor|neither|cannot)\b|n't\b|{NOT}", re.IGNORECASE)
 _COMPARES = re.compile(r"\b(?:than|versus|vs)\b")
-_IN_ORDER = re.compile(r"\b(?:order|sequence|top|list|rank)")
+_SEVERAL = re.compile(r"\b(?:order|sequence|top|list|rank\w*|are|were|have)\b")
+"""A question for several things: "Red, followed by white" is one answer to it."""
 _DOUBTS = re.compile(
     r"\b(?:may|might|could|would|should|if|whether|possibly|perhaps|maybe|unclear|or|oder|ou|vielleicht|quizás|talvez)\b|\?"
     r"|\b(?i:but|however|although|though|formerly|previously|originally|initially|actually|wait|correction|sorry|unfortunately)\b"
@@ -134,7 +135,7 @@ def answer_in(reply: str, question: str) -> str:
     open_question = asked and (_OPEN.search(text) or _ABROAD.search(text)) and not _POLAR.match(text)
     if not open_question or _DENIES.search(text) or _COMPARES.search(text) or _doubts(reply, text):
         return ""
-    if "followed by" in reply and _IN_ORDER.search(text):
+    if "followed by" in reply and _SEVERAL.search(text):
         return ""
     first, *others = _SENTENCE_END.split(_UNIT_APART.sub("", _MARKS.sub("", reply)))
     others = [behind(_SUPPOSES, other) for other in others]
