@@ -177,7 +177,7 @@ class Leases:
         """Write an object and return its tag; None if the condition fails or there is none."""
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        if not mode:  # a lost lease has no tag, and obstore would overwrite the other worker's
+        if not mode:  # a lost lease has no tag: without a condition obstore would overwrite the lease of another worker
             return None
         with as_os_errors(self._address) as obstore:
             try:

@@ -183,7 +183,7 @@ def affirms(reply: str, question: str) -> bool:
     if "than" in wanted and "than" not in words:  # "It is taller."
         wanted = wanted[: wanted.index("than")]
     said = [word for word in _sense(words) if _bare(word) not in _ADDED or _stem(word) in wanted]
-    if words and _bare(words[0]) in _SUBJECTS:  # stands for the first word or two of the question
+    if words and _bare(words[0]) in _SUBJECTS:  # the pronoun replaces up to two words of the question
         said = said[_bare(words[0]) not in _AUXILIARIES :]
         left = [wanted[count:] for count in (0, 1, 2) if count < 2 <= len(wanted) or len(wanted) > 3]
         wanted = next((rest for rest in left if rest == [_stem(word) for word in said[: len(rest)]]), wanted)

@@ -98,7 +98,7 @@ _NEITHER = re.compile(
     r"|^no (?:lo )?(?:sé\b|se(?=\s*(?:[.,;:!]|$)))|^no (?:lo )?(?:puedo|sabr[ií]a) (?:decir|saber)\b|^non (?:lo )?so\b"
 )
 _SO_UNKNOWN = re.compile(r"\b(?:so|therefore|hence)\b[^.!?]*\bnot (?:tell|say|know|determine)\b")
-"""With this, the "no" of "there is no sign" doesn't answer."""
+"""After it, the "no" of "there is no sign" is not an answer."""
 _STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>none(?=[.,;!]|$)|neither(?! (?:yes|no)\b)|{_NO}))\b")
 _AGREES_TO_ANSWER = re.compile(
     rf"(?:{_LOOSE}\W*)++(?=(?:let me|i can|i will|i'll|here is|here's|looking at|based on)\b)"

@@ -54,7 +54,7 @@ class Survey(Struct, frozen=True, kw_only=True):
 
     `answer_form` is the form of answers to choices, `parts` counts questions, `references` counts open questions by
     their number of answers, `faults` are the faulty rows, and `systems` are the system messages of conversations: all
-    of them, or the first two. `leaves_out` says that the prompt has no column, though one is the question.
+    of them, or the first two. `leaves_out`: the prompt names no column, although one has the questions.
     """
 
     tables: tuple[Any, ...]
